@@ -1,0 +1,36 @@
+# The few verbs of this project; `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint check bench clean
+
+help:  ## list these verbs
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+run: $(READY)  ## install into .venv and show what is there so far
+	@$(BIN)/python -m backtraild
+
+lint: $(READY)  ## style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: $(READY)  ## the tests alone; ARGS="-k name" picks some
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test: lint check  ## everything that must pass: lint, types, import rules, tests
+
+bench: $(READY)  ## measure against the git binary, write bench/RESULTS.md
+	$(BIN)/python -m bench
+
+clean:  ## remove what make created
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,85 @@
+"""Everything that can go wrong, as one hierarchy: a code for programs, a sentence and a hint for people."""
+
+
+class BacktrailError(Exception):
+    """The root of all errors that Backtrail raises on purpose."""
+
+    code = "failed"
+    exit_status = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(BacktrailError):
+    """The request itself makes no sense, whatever the state of the workspace."""
+
+    code, exit_status = "usage", 2
+
+
+class NothingToDo(BacktrailError):
+    """The wanted state is the present state: no change to save, no restore to undo."""
+
+    code, exit_status = "nothing-to-do", 3
+
+
+class UnknownCheckpoint(BacktrailError):
+    """No checkpoint answers to that name."""
+
+    code, exit_status = "unknown-checkpoint", 12
+
+
+class AmbiguousCheckpoint(UnknownCheckpoint):
+    """More than one checkpoint answers to that name."""
+
+    code = "ambiguous-checkpoint"
+
+
+class UnknownPath(BacktrailError):
+    """The checkpoint exists, but holds nothing at that path."""
+
+    code = "unknown-path"
+
+
+class RefusedWorkspace(BacktrailError):
+    """This folder must not be watched, or not without being forced."""
+
+    code = "refused-workspace"
+
+
+class WorkspaceUnavailable(BacktrailError):
+    """The workspace's folder is gone, replaced or unreadable; nothing is recorded as deleted."""
+
+    code = "workspace-unavailable"
+
+
+class StoreDamaged(BacktrailError):
+    """Content that a checkpoint needs is missing from the store or not what was stored."""
+
+    code = "store-damaged"
+
+
+class StoreFailed(BacktrailError):
+    """The store could not be written or read; nothing was acknowledged."""
+
+    code = "store-failed"
+
+
+class HostileTree(BacktrailError):
+    """A checkpoint holds names or types that must never be written to a disk."""
+
+    code = "hostile-tree"
+
+
+class RestoreFailed(BacktrailError):
+    """A restore could not be carried through; the workspace is as it was before."""
+
+    code = "restore-failed"
+
+
+class RestoreInterrupted(BacktrailError):
+    """A restore stopped half-way and could not be rolled back; the journal will finish it."""
+
+    code = "restore-interrupted"

@@ -1,0 +1,160 @@
+"""The values that the rest of the daemon passes around; nothing here touches a disk.
+
+A path is `bytes`, relative to the workspace's root, `/`-separated, without a leading or trailing slash;
+`b""` is the root itself. An object id is the 20 raw bytes; hexadecimal is for people and for git.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+FILE_MODE = 0o100644
+EXECUTABLE_MODE = 0o100755
+SYMLINK_MODE = 0o120000
+TREE_MODE = 0o040000
+BLOB_MODES = frozenset({FILE_MODE, EXECUTABLE_MODE, SYMLINK_MODE})
+
+Path = bytes
+ObjectId = bytes
+
+
+class Entry(NamedTuple):
+    """What a checkpoint holds at one path: git's mode and the id of the content."""
+
+    mode: int
+    oid: ObjectId
+
+
+class Change(NamedTuple):
+    """One path before and after; `None` where there is nothing."""
+
+    old: Entry | None
+    new: Entry | None
+
+
+# Which paths differ between two states, and how. The common currency of scan, diff, save and restore.
+Changes = Mapping[Path, Change]
+
+
+class Kind(StrEnum):
+    """Why a checkpoint was made."""
+
+    BASELINE = "baseline"
+    AUTO = "auto"
+    MANUAL = "manual"
+    PRE_RESTORE = "pre_restore"
+    RESTORE = "restore"
+    AGENT = "agent"
+
+
+class Status(StrEnum):
+    """What happened to a file from one checkpoint to the next."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    MODE = "mode"
+
+
+class SkipReason(StrEnum):
+    """Why something in the workspace is not in the checkpoint."""
+
+    TOO_LARGE = "too-large"
+    SPECIAL_FILE = "special-file"
+    UNREADABLE = "unreadable"
+    CHANGING = "changing"
+    RESERVED_NAME = "reserved-name"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was seen and not captured."""
+
+    path: Path
+    size: int
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One line of a checkpoint's list of changes. Line counts are None where lines make no sense."""
+
+    path: Path
+    status: Status
+    size: int
+    old_path: Path | None = None
+    insertions: int | None = None
+    deletions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A recorded state of the workspace."""
+
+    number: int
+    id: str
+    tree: str
+    kind: Kind
+    message: str
+    timestamp: datetime
+    files_changed: tuple[FileChange, ...]
+    files_changed_count: int
+    insertions: int
+    deletions: int
+    skipped: tuple[Skipped, ...] = ()
+    parent: int | None = None
+    parent_tree: str | None = None
+    session: str | None = None
+    turn: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    pinned: bool = False
+
+    @property
+    def files_changed_complete(self) -> bool:
+        """False where the commit carries only the first of a very long list of changes."""
+        return len(self.files_changed) == self.files_changed_count
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a workspace may hold before Backtrail leaves things out or asks."""
+
+    max_file_size: int = 50 * 1024 * 1024
+    max_files: int = 200_000
+    max_bytes: int = 20 * 1024 * 1024 * 1024
+
+
+class Blobs(Protocol):
+    """Where content comes from when it is needed again."""
+
+    def size(self, oid: ObjectId) -> int:
+        """Length of the content in bytes. Raises StoreDamaged if it is missing."""
+        ...
+
+    def chunks(self, oid: ObjectId) -> Iterator[bytes]:
+        """The content, piece by piece; raises StoreDamaged, at the latest in place of the end, unless every
+        byte is what was stored."""
+        ...
+
+
+_HFS_IGNORED = dict.fromkeys(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF],
+)
+
+
+def is_dot_git(name: bytes) -> bool:
+    """Would some file system take this name for `.git`? Git refuses to track such names, and so do we.
+
+    Case-insensitive file systems fold `.GIT`; HFS+ drops zero-width characters; NTFS knows `git~1`, ignores
+    trailing dots and spaces, and takes what follows a colon for a stream.
+    """
+    if name == b".git":
+        return True
+    if not name.startswith((b".", b"g", b"G")) and name[:1] not in b"\xe2\xef":
+        return False
+    text = name.decode("utf-8", "surrogateescape").translate(_HFS_IGNORED).lower()
+    stem = text.split(":")[0].split("\\")[0].rstrip(". ")
+    return stem in (".git", "git~1")
