@@ -1,1 +1,1 @@
-"""The daemon's library: a workspace's files in, checkpoints in a shadow git repository out, and back again."""
+"""The daemon: a workspace's files in, checkpoints in a shadow git repository out, and back again."""

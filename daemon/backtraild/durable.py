@@ -1,5 +1,6 @@
 """Writing files so that a power cut finds the old content or the new, never a mixture and never nothing."""
 
+import contextlib
 import os
 from collections.abc import Iterable
 
@@ -36,10 +37,8 @@ def write_synced(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
 def replace_file(path: str, content: bytes, mode: int = 0o600) -> None:
     """Put a file in place, durably and in one step. Only one writer per path: the temporary name is fixed."""
     temporary = f"{path}.tmp"
-    try:
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)  # left by a crash
-    except FileNotFoundError:
-        pass
     write_synced(temporary, [content], mode)
     os.replace(temporary, path)
     sync_folder(os.path.dirname(path))

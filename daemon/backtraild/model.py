@@ -4,7 +4,7 @@ A path is `bytes`, relative to the workspace's root, `/`-separated, without a le
 `b""` is the root itself. An object id is the 20 raw bytes; hexadecimal is for people and for git.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -127,6 +127,37 @@ class Limits:
     max_bytes: int = 20 * 1024 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class WorkspaceConfig:
+    """What a workspace's owner decided."""
+
+    exclude_patterns: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Why a checkpoint is wanted. Without a message, it says what changed."""
+
+    kind: Kind = Kind.MANUAL
+    message: str | None = None
+    session: str | None = None
+    turn: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """How two states differ; `to_id` is None where the second one is the disk."""
+
+    from_id: str
+    to_id: str | None
+    files: tuple[FileChange, ...]
+    insertions: int
+    deletions: int
+    text: str
+
+
 class Blobs(Protocol):
     """Where content comes from when it is needed again."""
 
@@ -138,6 +169,36 @@ class Blobs(Protocol):
         """The content, piece by piece; raises StoreDamaged, at the latest in place of the end, unless every
         byte is what was stored."""
         ...
+
+
+class ContentMoved(Exception):
+    """A file gave other bytes the second time it was read."""
+
+
+class BlobSink(Protocol):
+    """Where content goes when it is captured."""
+
+    def add_blob(self, content: bytes) -> ObjectId:
+        """Take content that is in memory."""
+        ...
+
+    def add_blob_stream(self, size: int, read: Callable[[], Iterator[bytes]]) -> ObjectId:
+        """Take content too large for memory; `read` starts from the beginning each time it is called.
+
+        Raises ContentMoved if two readings differ or are not `size` bytes long.
+        """
+        ...
+
+
+def split_path(path: Path) -> tuple[Path, bytes]:
+    """A path's folder and its name in it."""
+    folder, _, name = path.rpartition(b"/")
+    return folder, name
+
+
+def join_path(folder: Path, name: bytes) -> Path:
+    """The path of a name in a folder."""
+    return folder + b"/" + name if folder else name
 
 
 _HFS_IGNORED = dict.fromkeys(

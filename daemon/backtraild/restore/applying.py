@@ -1,0 +1,106 @@
+"""Carrying out a plan from its journal to the last clean-up."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from backtrail.errors import RestoreFailed, RestoreInterrupted
+from backtraild.model import Blobs
+from backtraild.restore.attempt import Attempt, Outcome, close_down, finish, interrupted, number_steps
+from backtraild.restore.calls import OS, Calls
+from backtraild.restore.folders import Folders
+from backtraild.restore.hostile import STAGING_PREFIX
+from backtraild.restore.journal import Journal, Record
+from backtraild.restore.moves import Site
+from backtraild.restore.plan import Plan
+from backtraild.restore.staging import Staging
+from backtraild.restore.transaction import Transaction
+
+
+def apply(
+    root: str | bytes,
+    plan: Plan,
+    blobs: Blobs,
+    journal: str,
+    context: Mapping[str, Any],
+    *,
+    calls: Calls = OS,
+) -> Outcome:
+    """Carry out a plan as one transaction; `context` is handed back by `pending` after a crash.
+
+    Raises StoreDamaged or HostileTree before anything is written, RestoreFailed when everything was undone,
+    RestoreInterrupted when that failed too and the journal was kept for `recover`.
+    """
+    if plan.is_empty:
+        return Outcome((), (), (), plan.unchanged, plan.conflicts)
+    with Folders(calls, root) as folders:
+        return _apply(folders, os.fsencode(root), plan, blobs, Journal(journal, calls), context)
+
+
+def _apply(
+    folders: Folders, root: bytes, plan: Plan, blobs: Blobs, journal: Journal, context: Mapping[str, Any]
+) -> Outcome:
+    steps, areas = number_steps(plan, folders)
+    name = STAGING_PREFIX + secrets.token_hex(16).encode()
+    staging = Staging(folders, name, areas)
+    attempt = Attempt(folders, staging, steps, journal)
+    supply = attempt.prepare(blobs)
+    record = Record(
+        root, folders.root.dev, folders.ino, name, areas, plan.folders, plan.unchanged, context, tuple(steps)
+    )
+    try:
+        _begin(journal, record)
+        try:
+            attempt.stage(supply)
+            transaction, site = attempt.move()
+        except RestoreInterrupted:
+            raise
+        except BaseException:
+            _tidy_up(staging, journal)
+            raise
+        _finish(transaction, staging, journal)
+    finally:
+        staging.close()
+    return _outcome(plan, transaction, site)
+
+
+def _begin(journal: Journal, record: Record) -> None:
+    try:
+        journal.begin(record)
+    except OSError as error:
+        # It may or may not be on disk; nothing has happened yet, so it is not needed.
+        with suppress(OSError):
+            journal.remove()
+        raise RestoreFailed(
+            f"The journal {journal.path} cannot be written: {error.strerror}. Nothing was changed.",
+            "Make room on the disk that holds the store.",
+        ) from error
+
+
+def _tidy_up(staging: Staging, journal: Journal) -> None:
+    try:
+        close_down(staging, journal)
+    except OSError as error:
+        raise RestoreInterrupted(
+            f"The restore failed and was undone, but could not be tidied up: {error.strerror}.",
+            "The journal is kept: the rest is done when the daemon starts again.",
+        ) from error
+
+
+def _finish(transaction: Transaction, staging: Staging, journal: Journal) -> None:
+    try:
+        finish(transaction, staging, journal)
+    except OSError as error:
+        raise interrupted(error) from error
+
+
+def _outcome(plan: Plan, transaction: Transaction, site: Site) -> Outcome:
+    return Outcome(
+        tuple(sorted(transaction.written)),
+        tuple(sorted(transaction.deleted)),
+        tuple(sorted(transaction.mode_changed)),
+        plan.unchanged + transaction.vanished,
+        tuple(sorted({*plan.conflicts, *transaction.conflicts, *site.kept})),
+    )

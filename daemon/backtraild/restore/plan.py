@@ -1,0 +1,224 @@
+"""Deciding what a restore does: what it writes, what it deletes, and what it must leave alone.
+
+The rule: only what the safety checkpoint holds may be replaced or removed, because only that can be had back.
+Anything else on the disk, at a path or on the way to it, is a conflict, and that path is left out.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from backtraild.model import SYMLINK_MODE, Change, Changes, Entry, Path
+from backtraild.restore.calls import NOT_A_FOLDER, OS, Calls
+from backtraild.restore.content import Found, Seen, look
+from backtraild.restore.folders import Folder, Folders, NoFolder, parent_of
+from backtraild.restore.hostile import refuse_hostile
+
+
+class Reason(StrEnum):
+    """Why a path was left alone, as the end of the sentence "It was left alone because …"."""
+
+    UNCAPTURED = "something that no checkpoint holds is there"
+    CHANGED = "it changed after the safety checkpoint was made"
+    FOLDER = "a folder is there that the restore cannot empty"
+    PARENT = "a folder on the way to it is now a file, a symlink or left alone itself"
+    UNREADABLE = "it cannot be read and compared"
+    MOUNT_POINT = "it is a mount point"
+    APPEARED = "something appeared there during the restore"
+    KEPT_ASIDE = "it was written to during the restore; what was written lies beside it as *.backtrail-kept-*"
+
+
+class Conflict(NamedTuple):
+    """A path that the restore leaves alone."""
+
+    path: Path
+    reason: Reason
+
+
+class Write(NamedTuple):
+    """Put `new` at a path. `old` and `seen` are what is there now, None where there is nothing."""
+
+    path: Path
+    old: Entry | None
+    new: Entry
+    seen: Seen | None
+
+
+class Delete(NamedTuple):
+    """Take away what is at a path."""
+
+    path: Path
+    old: Entry
+    seen: Seen
+
+
+class ModeChange(NamedTuple):
+    """Set or clear the executable bit; the content stays."""
+
+    path: Path
+    old: Entry
+    new: Entry
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a restore will do, each list sorted by path. `folders` do not exist yet and will be created."""
+
+    writes: tuple[Write, ...]
+    deletes: tuple[Delete, ...]
+    mode_changes: tuple[ModeChange, ...]
+    conflicts: tuple[Conflict, ...]
+    unchanged: int
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Is there nothing to do?"""
+        return not (self.writes or self.deletes or self.mode_changes)
+
+
+def make_plan(root: str | bytes, changes: Changes, unchanged: int = 0, *, calls: Calls = OS) -> Plan:
+    """Compare the disk with both sides of `changes` and decide. Raises HostileTree before it looks."""
+    with Folders(calls, root) as folders:
+        return plan_in(folders, changes, unchanged)
+
+
+def plan_in(
+    folders: Folders, changes: Changes, unchanged: int, emptied: frozenset[Path] = frozenset()
+) -> Plan:
+    """The same in an open workspace; `emptied` are folders that an interrupted restore has emptied."""
+    refuse_hostile(changes)
+    planner = _Planner(folders, unchanged, emptied)
+    # Deletes first: whether a file may go where a folder is depends on what can be deleted in it.
+    for path in sorted(path for path, change in changes.items() if change.new is None):
+        planner.consider(path, changes[path], planner.plan_delete)
+    for path in sorted(path for path, change in changes.items() if change.new is not None):
+        planner.consider(path, changes[path], planner.plan_write)
+    return planner.plan()
+
+
+class _LeftAlone(Exception):
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _Planner:
+    def __init__(self, folders: Folders, unchanged: int, emptied: frozenset[Path]) -> None:
+        self._emptied = emptied
+        self._folders = folders
+        self._calls = folders.calls
+        self._writes: list[Write] = []
+        self._deletes: dict[Path, Delete] = {}
+        self._mode_changes: list[ModeChange] = []
+        self._conflicts: list[Conflict] = []
+        self._missing: set[Path] = set()
+        self._unchanged = unchanged
+
+    def plan(self) -> Plan:
+        return Plan(
+            tuple(self._writes),
+            tuple(self._deletes.values()),
+            tuple(self._mode_changes),
+            tuple(sorted(self._conflicts)),
+            self._unchanged,
+            tuple(sorted(self._missing)),
+        )
+
+    def consider(self, path: Path, change: Change, decide: Callable[[Path, Change], None]) -> None:
+        try:
+            if path in self._folders.mounts:
+                raise _LeftAlone(Reason.MOUNT_POINT)
+            decide(path, change)
+        except _LeftAlone as left:
+            self._conflicts.append(Conflict(path, left.reason))
+        except OSError:
+            # EACCES, EIO: what cannot be compared cannot be known to be in the safety checkpoint.
+            self._conflicts.append(Conflict(path, Reason.UNREADABLE))
+
+    def plan_delete(self, path: Path, change: Change) -> None:
+        folder = self._parent(path, deleting=True)
+        found = folder and look(self._calls, folder.fd, path.rpartition(b"/")[2])
+        if found is None:
+            self._unchanged += 1  # gone already, as wanted
+        elif change.old is None or found.entry != change.old:
+            raise _LeftAlone(_why_unknown(found, change.old))
+        else:
+            self._deletes[path] = Delete(path, change.old, found.seen)
+
+    def plan_write(self, path: Path, change: Change) -> None:
+        new = change.new
+        if new is None:
+            return
+        folder = self._parent(path)
+        found = folder and look(self._calls, folder.fd, path.rpartition(b"/")[2])
+        if found is None:
+            self._write(Write(path, None, new, None))
+        elif stat.S_ISDIR(found.seen.mode):
+            if not self._will_be_empty(path):
+                raise _LeftAlone(Reason.FOLDER)
+            self._write(Write(path, None, new, None))
+        elif found.entry == new:
+            self._unchanged += 1
+        elif change.old is None or found.entry != change.old:
+            raise _LeftAlone(_why_unknown(found, change.old))
+        elif change.old.oid == new.oid and SYMLINK_MODE not in (change.old.mode, new.mode):
+            self._mode_changes.append(ModeChange(path, change.old, new, found.seen))
+        else:
+            self._write(Write(path, change.old, new, found.seen))
+
+    def _write(self, write: Write) -> None:
+        self._writes.append(write)
+        if write.seen is None:
+            self._missing.update(self._missing_above(parent_of(write.path)))
+
+    def _missing_above(self, folder: Path) -> Iterator[Path]:
+        while folder and folder not in self._missing:
+            try:
+                self._folders.open(folder)
+            except NoFolder:
+                yield folder
+                folder = parent_of(folder)
+            else:
+                return
+
+    def _parent(self, path: Path, deleting: bool = False) -> Folder | None:
+        """The open folder a path is in, or None if there is none yet and nothing bars the way."""
+        try:
+            return self._folders.open(parent_of(path))
+        except NoFolder as error:
+            if error.errno == errno.ENOENT:
+                return None
+            if error.errno not in NOT_A_FOLDER:
+                raise
+            # A file or symlink on the way that this restore takes away makes room for a folder.
+            if error.path in self._deletes and not deleting:
+                return None
+            raise _LeftAlone(Reason.PARENT) from error
+
+    def _will_be_empty(self, path: Path) -> bool:
+        """Will the deletes of this plan empty the folder, and every folder in it, of all there is?"""
+        inside = [path]
+        while inside:
+            folder = inside.pop()
+            try:
+                names = self._calls.listdir(self._folders.open(folder).fd)
+            except NoFolder:
+                return False  # a file that stays
+            # A folder that is empty already was not emptied by this restore, so it is not ours to remove.
+            if not (names or folder in self._emptied) or folder in self._folders.mounts:
+                return False
+            below = (folder + b"/" + os.fsencode(name) for name in names)
+            inside += [entry for entry in below if entry not in self._deletes]
+        return True
+
+
+def _why_unknown(found: Found, old: Entry | None) -> Reason:
+    if stat.S_ISDIR(found.seen.mode):
+        return Reason.FOLDER
+    return Reason.UNCAPTURED if old is None else Reason.CHANGED

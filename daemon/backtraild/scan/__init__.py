@@ -1,0 +1,9 @@
+"""Looking at the disk: what differs from the last checkpoint, and the content of what is new.
+
+What happened is decided by lstat against the stat table, never by what an event claimed. Every folder is
+entered through the descriptor of its parent, so a folder swapped for a symlink leads nowhere.
+"""
+
+from backtraild.scan.scanner import Scanner, ScanResult
+
+__all__ = ["ScanResult", "Scanner"]

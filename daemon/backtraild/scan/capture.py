@@ -1,0 +1,208 @@
+"""Reading one file so that what is stored was really there at one moment."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from errno import ELOOP, ENOTDIR, ENXIO
+from functools import partial
+
+from backtraild.model import (
+    EXECUTABLE_MODE,
+    FILE_MODE,
+    SYMLINK_MODE,
+    BlobSink,
+    ContentMoved,
+    ObjectId,
+    SkipReason,
+)
+from backtraild.state import Stat
+
+ATTEMPTS = 3
+WHOLE_UP_TO = 1024 * 1024
+PIECE = 1024 * 1024
+# Time stamps advance with the kernel's tick, 10 ms at the slowest; whole seconds betray a file system that
+# counts seconds, or pairs of them.
+TICK_NS = 20_000_000
+COARSE_TICK_NS = 2_000_000_000
+SECOND_NS = 1_000_000_000
+
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOCTTY", 0)
+
+
+class _Unreadable(Exception):
+    """The file is there, but its content is not to be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file that was not captured, and why."""
+
+    size: int
+    reason: SkipReason
+
+
+def git_mode(status: os.stat_result) -> int | None:
+    """The mode git would record; None for what git does not know."""
+    if stat.S_ISREG(status.st_mode):
+        return EXECUTABLE_MODE if status.st_mode & stat.S_IXUSR else FILE_MODE
+    return SYMLINK_MODE if stat.S_ISLNK(status.st_mode) else None
+
+
+def is_unchanged(known: Stat, status: os.stat_result) -> bool:
+    """Does the file system show the file exactly as when it was captured?"""
+    return (
+        known.mtime_ns == status.st_mtime_ns
+        and known.ctime_ns == status.st_ctime_ns
+        and known.size == status.st_size
+        and known.inode == status.st_ino
+        and known.mode == git_mode(status)
+    )
+
+
+def capture(
+    name: bytes,
+    folder: int,
+    status: os.stat_result,
+    sink: BlobSink,
+    max_size: int,
+    clock: Callable[[], int],
+) -> Stat | Left | None:
+    """Give the content of a file that was just looked at to the sink. None if it is gone.
+
+    A file that is written to while it is read is tried again; if it does not come to rest, it is left.
+    Only failures to read are taken for an unreadable file: those of the sink go through to the caller.
+    """
+    for attempt in range(ATTEMPTS):
+        started = clock()
+        try:
+            if attempt:
+                status = _look(name, folder)
+            mode = git_mode(status)
+            if mode is None:
+                return Left(status.st_size, SkipReason.SPECIAL_FILE)
+            if status.st_size > max_size:
+                return Left(status.st_size, SkipReason.TOO_LARGE)
+            if mode == SYMLINK_MODE:
+                status, content = _read_link(name, folder, status)
+            elif status.st_size <= WHOLE_UP_TO:
+                status, content = _read_whole(name, folder)
+            else:
+                status, oid = _read_large(name, folder, sink)
+                return _row(status, oid, started)
+        except FileNotFoundError:
+            return None
+        except ContentMoved:
+            continue
+        except _Unreadable:
+            return Left(status.st_size, SkipReason.UNREADABLE)
+        return _row(status, sink.add_blob(content), started)
+    return Left(status.st_size, SkipReason.CHANGING)
+
+
+def _look(name: bytes, folder: int) -> os.stat_result:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        raise _reading_failed(error) from error
+
+
+def _read_link(name: bytes, folder: int, before: os.stat_result) -> tuple[os.stat_result, bytes]:
+    try:
+        target = os.readlink(name, dir_fd=folder)
+    except OSError as error:
+        raise _reading_failed(error) from error
+    after = _look(name, folder)
+    if _moved(before, after):
+        raise ContentMoved
+    return after, target
+
+
+def _read_whole(name: bytes, folder: int) -> tuple[os.stat_result, bytes]:
+    try:
+        descriptor = os.open(name, _OPEN_FLAGS, dir_fd=folder)
+        try:
+            before = _regular(descriptor)
+            content = _whole(descriptor, min(before.st_size, WHOLE_UP_TO))
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _reading_failed(error) from error
+    if len(content) != before.st_size or _moved(before, after):
+        raise ContentMoved
+    return after, content
+
+
+def _read_large(name: bytes, folder: int, sink: BlobSink) -> tuple[os.stat_result, ObjectId]:
+    try:
+        descriptor = os.open(name, _OPEN_FLAGS, dir_fd=folder)
+    except OSError as error:
+        raise _reading_failed(error) from error
+    try:
+        before = _regular(descriptor)
+        oid = sink.add_blob_stream(before.st_size, partial(_pieces, descriptor))
+        if _moved(before, os.fstat(descriptor)):
+            raise ContentMoved
+    finally:
+        os.close(descriptor)
+    return before, oid
+
+
+def _regular(descriptor: int) -> os.stat_result:
+    # Opened with O_NOFOLLOW and O_NONBLOCK: the name may have become a symlink or a FIFO since the look.
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise ContentMoved
+    return status
+
+
+def _reading_failed(error: OSError) -> Exception:
+    """ENOENT: it is gone. ELOOP, ENXIO, ENOTDIR: it became something else. The rest: it can't be read."""
+    if isinstance(error, FileNotFoundError):
+        return error
+    return ContentMoved() if error.errno in (ELOOP, ENXIO, ENOTDIR) else _Unreadable()
+
+
+def _whole(descriptor: int, size: int) -> bytes:
+    content = os.read(descriptor, size + 1)
+    while len(content) < size:
+        more = os.read(descriptor, size + 1 - len(content))
+        if not more:
+            break
+        content += more
+    return content
+
+
+def _pieces(descriptor: int) -> Iterator[bytes]:
+    offset = 0
+    while piece := _piece(descriptor, offset):
+        yield piece
+        offset += len(piece)
+
+
+def _piece(descriptor: int, offset: int) -> bytes:
+    try:
+        return os.pread(descriptor, PIECE, offset)
+    except OSError as error:
+        raise _Unreadable from error
+
+
+def _moved(before: os.stat_result, after: os.stat_result) -> bool:
+    return (before.st_mtime_ns, before.st_ctime_ns, before.st_size, before.st_ino) != (
+        after.st_mtime_ns,
+        after.st_ctime_ns,
+        after.st_size,
+        after.st_ino,
+    )
+
+
+def _row(status: os.stat_result, oid: ObjectId, started: int) -> Stat:
+    """What the stat table keeps. A file touched within the last tick could change again unseen: git's
+    racy-timestamp rule, so its row never matches and the next look reads it again."""
+    newest = max(status.st_mtime_ns, status.st_ctime_ns)
+    coarse = newest % SECOND_NS == 0
+    settled = newest + (COARSE_TICK_NS if coarse else TICK_NS) < started
+    ctime = status.st_ctime_ns if settled else -1
+    mode = git_mode(status) or FILE_MODE
+    return Stat(mode, oid, status.st_size, status.st_mtime_ns, ctime, status.st_ino)

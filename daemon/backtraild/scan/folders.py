@@ -1,0 +1,68 @@
+"""Folders of a workspace, entered through their parents' descriptors and never through a symlink."""
+
+import os
+import stat
+from collections.abc import Container
+from dataclasses import dataclass
+
+from backtrail.errors import WorkspaceUnavailable
+from backtraild.ignore import IGNORE_FILES, FolderRules
+from backtraild.model import Path
+
+MAX_IGNORE_FILE = 1024 * 1024
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """An open folder and the rules in force inside it."""
+
+    path: Path
+    descriptor: int
+    rules: FolderRules
+
+
+def open_root(root: bytes) -> int:
+    """The workspace's own folder."""
+    try:
+        return os.open(root, _FOLDER_FLAGS)
+    except OSError as error:
+        raise WorkspaceUnavailable(
+            f"The workspace's folder {os.fsdecode(root)} can't be opened: {error.strerror}.",
+            "Nothing is recorded as deleted; it is captured again when it is back.",
+        ) from error
+
+
+def open_folder(name: bytes, parent: int) -> int:
+    """A subfolder; an OSError if it is none, or a symlink."""
+    return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
+
+
+def list_folder(descriptor: int) -> dict[bytes, "os.DirEntry[str]"]:
+    """What is in a folder."""
+    with os.scandir(descriptor) as entries:
+        return {os.fsencode(entry.name): entry for entry in entries}
+
+
+def read_rules(descriptor: int, rules: FolderRules, present: Container[bytes]) -> FolderRules:
+    """The rules inside a folder, with those of its own ignore files."""
+    contents = [_read_small(name, descriptor) if name in present else None for name in IGNORE_FILES]
+    return rules.with_files(*contents) if any(contents) else rules
+
+
+def _read_small(name: bytes, folder: int) -> bytes | None:
+    """An ignore file's content; like git, none where it is a symlink or can't be read."""
+    try:
+        descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return os.read(descriptor, MAX_IGNORE_FILE)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

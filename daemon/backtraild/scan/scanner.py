@@ -1,0 +1,318 @@
+"""One look at the disk: at everything, or at the paths that may have changed."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from errno import ELOOP, ENOTDIR
+
+from backtraild import guard
+from backtraild.ignore import IGNORE_FILES, FolderRules
+from backtraild.model import (
+    BlobSink,
+    Change,
+    Limits,
+    Path,
+    Skipped,
+    SkipReason,
+    is_dot_git,
+    join_path,
+    split_path,
+)
+from backtraild.scan.capture import Left, capture, is_unchanged
+from backtraild.scan.folders import Folder, list_folder, open_folder, open_root, read_rules
+from backtraild.state import Skips, Stat, StatTable
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """What a look at the disk found."""
+
+    changes: dict[Path, Change]
+    unsettled: frozenset[Path]  # not captured because they kept changing: look again soon
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What is gathered during one look."""
+
+    changes: dict[Path, Change] = field(default_factory=dict)
+    unsettled: set[Path] = field(default_factory=set)
+    skipped: list[Skipped] = field(default_factory=list)
+    visited: set[Path] = field(default_factory=set)
+    unreadable: list[Path] = field(default_factory=list)
+    files: int = 0
+    size: int = 0
+
+
+class Scanner:
+    """Compares disk and stat table, gives new content to a sink, and brings the table up to date.
+
+    The caller holds a transaction on the table: it keeps what the scan wrote once the checkpoint is durable,
+    or rolls it back and the scan never happened.
+    """
+
+    def __init__(
+        self,
+        root: bytes,
+        rules: FolderRules,
+        table: StatTable,
+        skips: Skips,
+        sink: BlobSink,
+        limits: Limits,
+        *,
+        enforce_limits: bool = False,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._root = root
+        self._rules = rules
+        self._table = table
+        self._skips = skips
+        self._sink = sink
+        self._limits = limits
+        self._enforce_limits = enforce_limits
+        self._clock = clock
+        self._found = _Findings()
+
+    def everything(self) -> ScanResult:
+        """Look at the whole workspace."""
+        self._look_at_tree(open_root(self._root), b"", self._rules)
+        self._skips.replace(b"", self._found.skipped)
+        return self._result()
+
+    def paths(self, dirty: Iterable[Path]) -> ScanResult:
+        """Look at these paths, and below those that are folders."""
+        for folder, names in _by_folder(dirty):
+            if folder not in self._found.visited:
+                self._look_into(folder, names)
+        return self._result()
+
+    def _result(self) -> ScanResult:
+        return ScanResult(self._found.changes, frozenset(self._found.unsettled))
+
+    def _look_into(self, folder: Path, names: list[bytes]) -> None:
+        """Look at some names of one folder, if the way to it leads through folders that are captured."""
+        if names == [b""]:  # the root itself
+            self.everything()
+            return
+        place = self._walk_to(folder)
+        if place is None:
+            return
+        try:
+            for name in names:
+                self._look_at(place, name)
+        finally:
+            os.close(place.descriptor)
+
+    def _walk_to(self, folder: Path) -> Folder | None:
+        """Enter a folder from the root. Where the way ends, what is there now is looked at instead."""
+        descriptor = open_root(self._root)
+        place = Folder(b"", descriptor, read_rules(descriptor, self._rules, IGNORE_FILES))
+        for name in folder.split(b"/") if folder else []:
+            try:
+                deeper = self._descend(place, name)
+                if deeper is None:
+                    self._look_at(place, name)
+                    return None
+            finally:
+                os.close(place.descriptor)
+            place = deeper
+        return place
+
+    def _descend(self, place: Folder, name: bytes) -> Folder | None:
+        if is_dot_git(name) or place.rules.excludes(name, True):
+            return None
+        try:
+            descriptor = open_folder(name, place.descriptor)
+        except OSError:
+            return None
+        rules = read_rules(descriptor, place.rules.child(name), IGNORE_FILES)
+        return Folder(join_path(place.path, name), descriptor, rules)
+
+    def _look_at(self, place: Folder, name: bytes) -> None:
+        """Look at one name in a folder, whatever it is now."""
+        path = join_path(place.path, name)
+        before = len(self._found.skipped)
+        try:
+            status = os.stat(name, dir_fd=place.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            self._forget(path)
+        except PermissionError:
+            self._skip(path, 0, SkipReason.UNREADABLE)
+        else:
+            self._look_at_status(place, name, path, status)
+        self._skips.replace(path, self._found.skipped[before:])
+
+    def _look_at_status(self, place: Folder, name: bytes, path: Path, status: os.stat_result) -> None:
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if place.rules.excludes(name, is_folder):
+            self._forget(path)
+        elif is_folder and not is_dot_git(name):
+            self._forget_file(path)
+            descriptor = self._open_folder(place.descriptor, name, path)
+            if descriptor is not None:
+                self._look_at_tree(descriptor, path, place.rules.child(name))
+        else:
+            self._forget_below(path)
+            known = self._table.get(path)
+            row = self._look_at_file(place, name, path, status, known)
+            if row is not None:
+                self._table.put(place.path, [(name, row)])
+
+    def _look_at_tree(self, descriptor: int, path: Path, rules: FolderRules) -> None:
+        """Look at a folder and everything below it; owns the descriptor."""
+        frames: list[tuple[Folder, Iterator[bytes]]] = []
+        try:
+            frames.append(self._look_at_folder(descriptor, path, rules))
+            while frames:
+                place, subfolders = frames[-1]
+                name = next(subfolders, None)
+                if name is None:
+                    os.close(frames.pop()[0].descriptor)
+                    continue
+                below = join_path(place.path, name)
+                opened = self._open_folder(place.descriptor, name, below)
+                if opened is not None:
+                    frames.append(self._look_at_folder(opened, below, place.rules.child(name)))
+        finally:
+            for place, _ in frames:
+                os.close(place.descriptor)
+        self._forget_unvisited(path)
+
+    def _open_folder(self, parent: int, name: bytes, path: Path) -> int | None:
+        try:
+            return open_folder(name, parent)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno in (ENOTDIR, ELOOP):  # swapped for a file or a symlink since it was listed
+                self._found.unsettled.add(path)
+            else:
+                self._shut(path)
+            return None
+
+    def _shut(self, path: Path) -> None:
+        """A folder that can't be listed keeps the content last captured."""
+        self._found.unreadable.append(path)
+        self._skip(path, 0, SkipReason.UNREADABLE)
+
+    def _look_at_folder(
+        self, descriptor: int, path: Path, rules: FolderRules
+    ) -> tuple[Folder, Iterator[bytes]]:
+        """Compare the files of one folder with their rows; its subfolders are left to the caller."""
+        try:
+            entries = list_folder(descriptor)
+        except OSError:
+            self._shut(path)
+            return Folder(path, descriptor, rules), iter(())
+        place = Folder(path, descriptor, read_rules(descriptor, rules, entries))
+        known = self._table.folder(path)
+        rows: list[tuple[bytes, Stat]] = []
+        subfolders: list[bytes] = []
+        excludes = place.rules.excludes
+        for name, entry in entries.items():
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if excludes(name, is_folder):
+                continue
+            if is_folder and not is_dot_git(name):
+                subfolders.append(name)
+                continue
+            below = join_path(path, name)
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            except PermissionError:  # a folder may be listed without its files being accessible
+                known.pop(name, None)
+                self._skip(below, 0, SkipReason.UNREADABLE)
+                continue
+            row = self._look_at_file(place, name, below, status, known.pop(name, None))
+            if row is not None:
+                rows.append((name, row))
+        self._table.put(path, rows)
+        self._forget_files(path, known)
+        self._found.visited.add(path)
+        self._check_limits()
+        return place, iter(subfolders)
+
+    def _look_at_file(
+        self, place: Folder, name: bytes, path: Path, status: os.stat_result, known: Stat | None
+    ) -> Stat | None:
+        """Compare one file with its row; the row to write, if that is another one."""
+        self._found.files += 1
+        self._found.size += status.st_size
+        if known is not None and is_unchanged(known, status) and status.st_size <= self._limits.max_file_size:
+            return None
+        if is_dot_git(name):
+            captured: Stat | Left | None = Left(status.st_size, SkipReason.RESERVED_NAME)
+        else:
+            captured = capture(
+                name, place.descriptor, status, self._sink, self._limits.max_file_size, self._clock
+            )
+        if isinstance(captured, Stat):
+            self._record(path, known, captured)
+            return captured
+        if isinstance(captured, Left):
+            self._skip(path, captured.size, captured.reason)
+            if captured.reason == SkipReason.CHANGING:
+                self._found.unsettled.add(path)
+            if captured.reason in (SkipReason.CHANGING, SkipReason.UNREADABLE):
+                return None  # the content last captured stays: it is the best that is known of this file
+        if known is not None:
+            self._forget_files(place.path, {name: known})
+        return None
+
+    def _record(self, path: Path, known: Stat | None, captured: Stat) -> None:
+        old = None if known is None else known.entry
+        if captured.entry != old:
+            self._found.changes[path] = Change(old, captured.entry)
+
+    def _skip(self, path: Path, size: int, reason: SkipReason) -> None:
+        self._found.skipped.append(Skipped(path, size, reason))
+
+    def _forget(self, path: Path) -> None:
+        self._forget_file(path)
+        self._forget_below(path)
+
+    def _forget_file(self, path: Path) -> None:
+        known = self._table.get(path)
+        if known is not None:
+            folder, name = split_path(path)
+            self._forget_files(folder, {name: known})
+
+    def _forget_files(self, folder: Path, gone: dict[bytes, Stat]) -> None:
+        if gone:
+            self._table.remove(folder, gone)
+            for name, known in gone.items():
+                self._found.changes[join_path(folder, name)] = Change(known.entry, None)
+
+    def _forget_below(self, path: Path) -> None:
+        for folder in self._table.folders_below(path):
+            self._forget_files(folder, self._table.folder(folder))
+
+    def _forget_unvisited(self, path: Path) -> None:
+        """Folders that are in the table but were not met on the way are gone, except behind closed doors."""
+        visited = self._found.visited
+        for folder in self._table.folders_below(path):
+            if folder not in visited and not self._is_behind_closed_door(folder):
+                self._forget_files(folder, self._table.folder(folder))
+
+    def _is_behind_closed_door(self, folder: Path) -> bool:
+        return any(folder == shut or folder.startswith(shut + b"/") for shut in self._found.unreadable)
+
+    def _check_limits(self) -> None:
+        if self._enforce_limits:
+            guard.check_size(self._found.files, self._found.size, self._limits, force=False)
+
+
+def _by_folder(dirty: Iterable[Path]) -> list[tuple[Path, list[bytes]]]:
+    """Dirty names grouped by folder, parents first. A changed ignore file makes its whole folder dirty."""
+    paths = {split_path(path)[0] if split_path(path)[1] in IGNORE_FILES else path for path in dirty}
+    groups: dict[Path, list[bytes]] = {}
+    for path in paths:
+        folder, name = split_path(path)
+        groups.setdefault(folder, []).append(name)
+    if b"" in paths:
+        return [(b"", [b""])]
+    return sorted(groups.items(), key=lambda group: group[0].count(b"/"))

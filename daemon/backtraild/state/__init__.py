@@ -1,0 +1,11 @@
+"""The table beside the store: what the disk looked like, and where to find checkpoints quickly.
+
+Everything in it can be made again from git and from the disk: it is thrown away when it is damaged.
+"""
+
+from backtraild.state.database import Database
+from backtraild.state.index import Index, Query
+from backtraild.state.skips import Skips
+from backtraild.state.stats import Stat, StatTable
+
+__all__ = ["Database", "Index", "Query", "Skips", "Stat", "StatTable"]

@@ -1,0 +1,112 @@
+"""Finding checkpoints by time, kind, session, path or the beginning of their id, without opening them all."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from backtraild.model import Checkpoint, Kind, Path
+from backtraild.state.database import Database, borders
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Which checkpoints are wanted; an unset field asks for nothing. Newest first, before a number."""
+
+    limit: int = 50
+    before: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    kind: Kind | None = None
+    session: str | None = None
+    path: Path | None = None
+
+
+class Index:
+    """One row a checkpoint, one row a changed path."""
+
+    def __init__(self, database: Database) -> None:
+        self._connection = database.connection
+
+    def numbers(self) -> set[int]:
+        """The checkpoints that are indexed."""
+        return {row[0] for row in self._connection.execute("SELECT number FROM checkpoints")}
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """Index a checkpoint. One with a very long list of changes is marked, not listed."""
+        complete = checkpoint.files_changed_complete
+        self._connection.execute(
+            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                checkpoint.number,
+                checkpoint.id,
+                _microseconds(checkpoint.timestamp),
+                checkpoint.kind.value,
+                checkpoint.session,
+                complete,
+            ),
+        )
+        if complete:
+            paths = {change.path for change in checkpoint.files_changed}
+            paths |= {change.old_path for change in checkpoint.files_changed if change.old_path is not None}
+            rows = [(path, checkpoint.number) for path in paths]
+            self._connection.executemany("INSERT OR IGNORE INTO changed_paths VALUES (?, ?)", rows)
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Forget checkpoints."""
+        rows = [(number,) for number in numbers]
+        self._connection.executemany("DELETE FROM changed_paths WHERE number = ?", rows)
+        self._connection.executemany("DELETE FROM checkpoints WHERE number = ?", rows)
+
+    def select(self, query: Query) -> list[tuple[int, bool]]:
+        """Numbers, newest first. With a path, False marks those that only may have changed it."""
+        where, arguments = _conditions(query)
+        path = query.path or b""
+        below, beyond = borders(path)
+        rows = self._connection.execute(
+            # A path condition is one of a fixed set of texts; every value is an argument.
+            f"SELECT number, complete FROM checkpoints WHERE {where} ORDER BY number DESC LIMIT :limit",  # noqa: S608
+            {**arguments, "limit": query.limit, "path": path, "below": below, "beyond": beyond},
+        )
+        return [(number, bool(complete) or not path) for number, complete in rows]
+
+    def newest_at(self, moment: datetime) -> int | None:
+        """The newest checkpoint made at or before a time."""
+        row = self._connection.execute(
+            "SELECT MAX(number) FROM checkpoints WHERE time_us <= ?", (_microseconds(moment),)
+        ).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def by_prefix(self, prefix: str) -> list[tuple[int, str]]:
+        """Checkpoints whose id begins like this."""
+        rows = self._connection.execute(
+            "SELECT number, id FROM checkpoints WHERE id >= ? AND id < ? ORDER BY number",
+            (prefix, prefix + "g"),
+        )
+        return list(rows)
+
+
+def _conditions(query: Query) -> tuple[str, dict[str, object]]:
+    wanted: dict[str, object] = {}
+    clauses = ["TRUE"]
+    for name, clause, value in (
+        ("before", "number < :before", query.before),
+        ("since", "time_us >= :since", _microseconds(query.since) if query.since else None),
+        ("until", "time_us <= :until", _microseconds(query.until) if query.until else None),
+        ("kind", "kind = :kind", query.kind.value if query.kind else None),
+        ("session", "session = :session", query.session),
+    ):
+        if value is not None:
+            clauses.append(clause)
+            wanted[name] = value
+    if query.path:
+        clauses.append(
+            "(NOT complete OR number IN (SELECT number FROM changed_paths"
+            " WHERE path = :path OR (path >= :below AND path < :beyond)))"
+        )
+    return " AND ".join(clauses), wanted
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)

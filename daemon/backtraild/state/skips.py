@@ -1,0 +1,37 @@
+"""What the last looks at the disk left out, so that a look at one file can report all of it."""
+
+from collections.abc import Iterable
+
+from backtraild.model import Path, Skipped, SkipReason
+from backtraild.state.database import Database, borders
+
+
+class Skips:
+    """Skipped paths of one workspace."""
+
+    def __init__(self, database: Database) -> None:
+        self._connection = database.connection
+
+    def all(self, limit: int = -1) -> list[Skipped]:
+        """In the order of their paths."""
+        rows = self._connection.execute(
+            "SELECT path, size, reason FROM skips ORDER BY path LIMIT ?", (limit,)
+        )
+        return [Skipped(path, size, SkipReason(reason)) for path, size, reason in rows]
+
+    def count(self) -> int:
+        """How many there are."""
+        return int(self._connection.execute("SELECT COUNT(*) FROM skips").fetchone()[0])
+
+    def replace(self, looked_at: Path, found: Iterable[Skipped]) -> None:
+        """What was found at a path and below it takes the place of what was known."""
+        self._connection.execute(
+            "DELETE FROM skips WHERE ?1 = x'' OR path = ?1 OR (path >= ?2 AND path < ?3)",
+            (looked_at, *borders(looked_at)),
+        )
+        self.add(found)
+
+    def add(self, found: Iterable[Skipped]) -> None:
+        """Also left out."""
+        rows = [(skipped.path, skipped.size, skipped.reason.value) for skipped in found]
+        self._connection.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?)", rows)

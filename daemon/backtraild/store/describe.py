@@ -1,0 +1,233 @@
+"""What changed between two states, told the way git tells it: renames, line counts, one-line summaries.
+
+Content comes in through `ContentSource`; nothing here touches a disk.
+"""
+
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from backtrail import pathtext
+from backtraild.model import SYMLINK_MODE, Changes, Entry, FileChange, ObjectId, Path, Status
+from backtraild.store.patch import ContentSource, Pair, compare, count_lines, is_binary, load
+
+MAX_SIMILAR_FILES = 100
+MAX_SIMILAR_BYTES = 1024 * 1024
+# Bytes looked at over all pairs of one comparison: about a second at worst, and rarely near it.
+MAX_SIMILARITY_WORK = 64 * 1024 * 1024
+
+# Git counts similarity in sixty-thousandths; the same unit gives the same rounding and the same percentage.
+_WHOLE, _HALF = 60_000, 30_000
+_CHUNK = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
+_SUMMARY_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A list of changes for people, and the sums of its line counts."""
+
+    files: tuple[FileChange, ...]
+    insertions: int
+    deletions: int
+
+
+def describe(changes: Changes, content: ContentSource) -> Description:
+    """The changes as a sorted list with renames recognised and lines counted."""
+    return measure(pairs(changes, content), content)
+
+
+def measure(paired: Iterable[Pair], content: ContentSource) -> Description:
+    """The same for changes that are paired already."""
+    files = tuple(_file_change(pair, content) for pair in paired)
+    insertions = sum(file.insertions or 0 for file in files)
+    return Description(files, insertions, sum(file.deletions or 0 for file in files))
+
+
+def pairs(changes: Changes, content: ContentSource) -> list[Pair]:
+    """Every change with its two sides, sorted by path; a deletion and its addition elsewhere are one."""
+    ordered = sorted(changes.items())
+    added = {path: change.new for path, change in ordered if change.new and not change.old}
+    deleted = {path: change.old for path, change in ordered if change.old and not change.new}
+    renames: dict[Path, Pair] = {}
+    if added and deleted:
+        _take(renames, _exact_renames(deleted, added), deleted, added)
+        _take(renames, _similar_renames(deleted, added, content), deleted, added)
+    sources = {pair.old_path for pair in renames.values()}
+    return [
+        renames.get(path) or Pair(path, path, change.old, change.new)
+        for path, change in ordered
+        if path not in sources
+    ]
+
+
+def summary(files: Sequence[FileChange], count: int) -> str:
+    """The message of an automatic checkpoint: what changed, in one line that is never long.
+
+    `files` may be only the first of `count` changes.
+    """
+    if count == 0:
+        return "No files changed"
+    if count == 1 and files:
+        return _summary_of_one(files[0])
+    statuses = {file.status for file in files}
+    known = len(statuses) == 1 and len(files) == count
+    verb = _VERBS[statuses.pop()] if known else "changed"
+    return _with_names(f"{count:,} files {verb}", files, count)
+
+
+_VERBS: Mapping[Status, str] = {
+    Status.ADDED: "added",
+    Status.MODIFIED: "changed",
+    Status.DELETED: "deleted",
+    Status.RENAMED: "renamed",
+    Status.MODE: "changed mode",
+}
+
+
+def _take(
+    renames: dict[Path, Pair], found: Iterable[Pair], deleted: dict[Path, Entry], added: dict[Path, Entry]
+) -> None:
+    for pair in list(found):
+        renames[pair.path] = pair
+        del deleted[pair.old_path], added[pair.path]
+
+
+def _exact_renames(deleted: Mapping[Path, Entry], added: Mapping[Path, Entry]) -> Iterator[Pair]:
+    """Same content, other path. A file that kept its name in another folder goes before one that did not."""
+    left: dict[Path, Entry] = dict(added)
+    gone = dict(deleted)
+    for by_name in (True, False):
+        sources: dict[tuple[ObjectId, bool, Path], deque[Path]] = defaultdict(deque)
+        for path, entry in gone.items():
+            sources[_identity(path, entry, by_name)].append(path)
+        for path, entry in list(left.items()):
+            candidates = sources.get(_identity(path, entry, by_name))
+            if candidates:
+                old_path = candidates.popleft()
+                del left[path]
+                yield Pair(path, old_path, gone.pop(old_path), entry)
+
+
+def _identity(path: Path, entry: Entry, by_name: bool) -> tuple[ObjectId, bool, Path]:
+    return entry.oid, entry.mode == SYMLINK_MODE, _basename(path) if by_name else b""
+
+
+def _basename(path: Path) -> bytes:
+    return path.rpartition(b"/")[2]
+
+
+def _similar_renames(
+    deleted: Mapping[Path, Entry], added: Mapping[Path, Entry], content: ContentSource
+) -> Iterator[Pair]:
+    """Moved and edited: half of the larger file at least is found in the other, the best pairs first."""
+    if len(deleted) > MAX_SIMILAR_FILES or len(added) > MAX_SIMILAR_FILES:
+        return
+    chunks: dict[ObjectId, Counter[bytes]] = {}
+    scored = []
+    for old_path, new_path, largest in _comparable(deleted, added, content):
+        old, new = deleted[old_path], added[new_path]
+        for oid in (old.oid, new.oid):
+            if oid not in chunks:
+                chunks[oid] = _chunks(content.read(oid))
+        score = _shared_bytes(chunks[old.oid], chunks[new.oid]) * _WHOLE // largest
+        if score >= _HALF:
+            other_name = _basename(old_path) != _basename(new_path)
+            scored.append((-score, other_name, new_path, old_path))
+    used: set[tuple[str, Path]] = set()
+    for score, _, new_path, old_path in sorted(scored):
+        if used.isdisjoint({("old", old_path), ("new", new_path)}):
+            used |= {("old", old_path), ("new", new_path)}
+            yield Pair(new_path, old_path, deleted[old_path], added[new_path], -score * 100 // _WHOLE)
+
+
+def _comparable(
+    deleted: Mapping[Path, Entry], added: Mapping[Path, Entry], content: ContentSource
+) -> list[tuple[Path, Path, int]]:
+    """The pairs worth reading, each with its larger size: regular files, sizes within a factor of two.
+
+    Where that is still too much work, only files that kept their name are compared.
+    """
+    old_sizes, new_sizes = _regular_sizes(deleted, content), _regular_sizes(added, content)
+    found = [
+        (old_path, new_path, max(old_size, new_size))
+        for old_path, old_size in old_sizes.items()
+        for new_path, new_size in new_sizes.items()
+        if old_size <= 2 * new_size and new_size <= 2 * old_size
+    ]
+    if sum(largest for _, _, largest in found) > MAX_SIMILARITY_WORK:
+        found = [pair for pair in found if _basename(pair[0]) == _basename(pair[1])]
+    return found if sum(largest for _, _, largest in found) <= MAX_SIMILARITY_WORK else []
+
+
+def _regular_sizes(files: Mapping[Path, Entry], content: ContentSource) -> dict[Path, int]:
+    sizes = {path: content.size(entry.oid) for path, entry in files.items() if entry.mode != SYMLINK_MODE}
+    return {path: size for path, size in sizes.items() if 0 < size <= MAX_SIMILAR_BYTES}
+
+
+def _chunks(content: bytes) -> Counter[bytes]:
+    """Git's measure of likeness: lines in any order, cut every 64 bytes; in text, CRLF is LF."""
+    text = content if is_binary(content) else content.replace(b"\r\n", b"\n")
+    return Counter(_CHUNK.findall(text))
+
+
+def _shared_bytes(old: Counter[bytes], new: Counter[bytes]) -> int:
+    return sum(len(chunk) * min(old[chunk], new[chunk]) for chunk in old.keys() & new.keys())
+
+
+def _file_change(pair: Pair, content: ContentSource) -> FileChange:
+    insertions, deletions = _line_counts(pair, content) or (None, None)
+    size = content.size(pair.new.oid) if pair.new else 0
+    old_path = pair.old_path if pair.renamed else None
+    return FileChange(pair.path, _status(pair), size, old_path, insertions, deletions)
+
+
+def _status(pair: Pair) -> Status:
+    if pair.old is None:
+        return Status.ADDED
+    if pair.new is None:
+        return Status.DELETED
+    if pair.renamed:
+        return Status.RENAMED
+    return Status.MODE if pair.same_content and not pair.retyped else Status.MODIFIED
+
+
+def _line_counts(pair: Pair, content: ContentSource) -> tuple[int, int] | None:
+    if pair.same_content:
+        return 0, 0
+    old, new = load(pair.old, content), load(pair.new, content)
+    if old is None or new is None or is_binary(old) or is_binary(new):
+        return None
+    if not old or not new:
+        return count_lines(new), count_lines(old)
+    patch = compare(old, new, context=0)
+    return patch.line_stats[1:] if patch else None
+
+
+def _summary_of_one(file: FileChange) -> str:
+    if file.status is Status.RENAMED and file.old_path is not None:
+        width = (_SUMMARY_WIDTH - len(" renamed to ")) // 2
+        return f"{_shown(file.old_path, width)} renamed to {_shown(file.path, width)}"
+    verb = _VERBS[file.status]
+    return f"{_shown(file.path, _SUMMARY_WIDTH - len(verb) - 1)} {verb}"
+
+
+def _with_names(text: str, files: Sequence[FileChange], count: int) -> str:
+    """As many names as fit; a single long one is shortened rather than left out."""
+    room = _SUMMARY_WIDTH - len(", …")
+    for index, file in enumerate(files):
+        lead = ", " if index else ": "
+        name = _shown(file.path, room if index else room - len(text) - len(lead))
+        if len(text) + len(lead) + len(name) > room:
+            return text + ", …"
+        text += lead + name
+    return text if len(files) == count else text + (", …" if files else "")
+
+
+def _shown(path: Path, width: int) -> str:
+    """A name that is safe on a terminal; of a long one, its end, which tells most."""
+    text = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in pathtext.to_text(path)
+    )
+    return text if len(text) <= width else "…" + text[1 - width :]

@@ -1,0 +1,269 @@
+"""Writing a pack: all new objects of one checkpoint in one file, durable before anything points at it.
+
+hashlib and zlib let other threads run while they work; libgit2's own writers do not. Content may be added
+as a stream, so memory does not follow the size of a file. The number of objects stands at the beginning of
+a pack and its checksum at the end: what fits into the buffer is hashed there, what was spilled to disk is
+read again (from the page cache) when the pack is finished.
+"""
+
+import contextlib
+import hashlib
+import os
+import secrets
+import struct
+import zlib
+from array import array
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+from backtraild import durable
+from backtraild.model import ContentMoved, ObjectId
+from backtraild.store.objects import ID_LENGTH, ObjectType, hash_prefix, object_id
+from backtraild.store.packed import MAX_HEADER, decode_header, encode_header
+
+deflate: ModuleType
+try:
+    from isal import isal_zlib as deflate
+except ImportError:  # no wheel for this machine: the standard library does the same, slower
+    deflate = zlib
+
+TEMPORARY_PREFIX = "tmp_pack_"
+COMPRESSION_LEVEL = 1
+SPILL_SIZE = 4 * 1024 * 1024
+
+_HEADER = struct.Struct(">4sII")
+_LARGE_OFFSET = 0x8000_0000
+
+
+class PackWriter:
+    """Collects objects; `finish` makes them durable, `abandon` leaves no trace.
+
+    `known` tells whether the store already holds an object, which is then not written again.
+    """
+
+    def __init__(self, folder: str, known: Callable[[ObjectId], bool]) -> None:
+        self._folder = folder
+        self._known = known
+        self._ids: set[ObjectId] = set()
+        self._order = bytearray()  # ids in the order of writing: 32 bytes an object in these three
+        self._checksums = array("I")
+        self._offsets = array("Q")
+        self._buffer = bytearray(_HEADER.size)
+        self._spilled = 0  # bytes already in the temporary file
+        self._descriptor = -1
+        self._temporary = ""
+        self._places: dict[ObjectId, int] = {}  # made when somebody reads
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def ids(self) -> set[ObjectId]:
+        """The objects that this pack will hold."""
+        return self._ids
+
+    def add(self, kind: ObjectType, content: bytes) -> ObjectId:
+        """Add an object that is in memory."""
+        oid = object_id(kind, content)
+        if not self._has(oid):
+            packed = encode_header(kind, len(content)) + deflate.compress(content, COMPRESSION_LEVEL)
+            self._append_entry(oid, zlib.crc32(packed), self._position())
+            self._buffer += packed
+            self._spill_if_full()
+        return oid
+
+    def add_blob(self, content: bytes) -> ObjectId:
+        """Add a file's content."""
+        return self.add(ObjectType.BLOB, content)
+
+    def add_blob_stream(self, size: int, read: Callable[[], Iterator[bytes]]) -> ObjectId:
+        """Add a large file's content, read once to learn its id and once more if it is new.
+
+        Raises ContentMoved, and forgets what it wrote, when the two readings differ.
+        """
+        oid, length = _hash_stream(size, read())
+        if length != size:
+            raise ContentMoved
+        if not self._has(oid):
+            self._add_new_stream(oid, size, read())
+        return oid
+
+    def blob_size(self, oid: ObjectId) -> int | None:
+        """Length of a blob that is in this pack, before the pack is finished; None if it is not."""
+        packed = self._packed(oid, header_only=True)
+        return None if packed is None else decode_header(packed)[1]
+
+    def read_blob(self, oid: ObjectId) -> bytes | None:
+        """A blob that is in this pack, before the pack is finished; None if it is not."""
+        packed = self._packed(oid)
+        return None if packed is None else bytes(deflate.decompress(packed[decode_header(packed)[2] :]))
+
+    def finish(self) -> str | None:
+        """Write pack and index, synced, under their final names; the stem of those, or None if empty."""
+        if not self._offsets:
+            self.abandon()
+            return None
+        checksum = self._complete()
+        stem = os.path.join(self._folder, f"pack-{checksum.hex()}")
+        index = self._temporary + ".idx"
+        durable.write_synced(index, _index(self._order, self._checksums, self._offsets, checksum), 0o400)
+        # git looks for the index first: when that has its name, the pack must already have its own.
+        os.rename(self._temporary, stem + ".pack")
+        os.rename(index, stem + ".idx")
+        durable.sync_folder(self._folder)
+        self._temporary = ""
+        return stem
+
+    def abandon(self) -> None:
+        """Drop everything; harmless after `finish`."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        if self._temporary:
+            for path in (self._temporary, self._temporary + ".idx"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            self._temporary = ""
+
+    def _has(self, oid: ObjectId) -> bool:
+        return oid in self._ids or self._known(oid)
+
+    def _position(self) -> int:
+        return self._spilled + len(self._buffer)
+
+    def _packed(self, oid: ObjectId, header_only: bool = False) -> bytes | None:
+        """An object as it stands in the pack: in the file, in the buffer, or over the border between them."""
+        if oid not in self._ids:
+            return None
+        if len(self._places) != len(self._offsets):
+            ids = (bytes(self._order[at : at + ID_LENGTH]) for at in range(0, len(self._order), ID_LENGTH))
+            self._places = {known: place for place, known in enumerate(ids)}
+        place = self._places[oid]
+        start = self._offsets[place]
+        end = self._offsets[place + 1] if place + 1 < len(self._offsets) else self._position()
+        if header_only:
+            end = min(end, start + MAX_HEADER)
+        if start >= self._spilled:
+            return bytes(self._buffer[start - self._spilled : end - self._spilled])
+        spilled = os.pread(self._descriptor, end - start, start)
+        return spilled + bytes(self._buffer[: end - start - len(spilled)])
+
+    def _append_entry(self, oid: ObjectId, checksum: int, offset: int) -> None:
+        self._ids.add(oid)
+        self._order += oid
+        self._checksums.append(checksum)
+        self._offsets.append(offset)
+
+    def _add_new_stream(self, oid: ObjectId, size: int, chunks: Iterator[bytes]) -> None:
+        start = self._position()
+        digest = hashlib.sha1(hash_prefix(ObjectType.BLOB, size), usedforsecurity=False)
+        squeeze = deflate.compressobj(COMPRESSION_LEVEL)
+        checksum = 0
+        try:
+            packed = encode_header(ObjectType.BLOB, size)
+            for chunk in chunks:
+                digest.update(chunk)
+                checksum = zlib.crc32(packed, checksum)
+                self._buffer += packed
+                self._spill_if_full()
+                packed = squeeze.compress(chunk)
+            packed += squeeze.flush()
+            if digest.digest() != oid:
+                raise ContentMoved
+        except BaseException:
+            self._forget_from(start)
+            raise
+        self._append_entry(oid, zlib.crc32(packed, checksum), start)
+        self._buffer += packed
+        self._spill_if_full()
+
+    def _forget_from(self, position: int) -> None:
+        """Take back the bytes of an object that turned out to be torn."""
+        if position < self._spilled:
+            os.ftruncate(self._descriptor, position)
+            os.lseek(self._descriptor, position, os.SEEK_SET)
+            self._spilled = position
+        del self._buffer[position - self._spilled :]
+
+    def _spill_if_full(self) -> None:
+        if len(self._buffer) >= SPILL_SIZE:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._descriptor < 0:
+            self._temporary = os.path.join(self._folder, TEMPORARY_PREFIX + secrets.token_hex(8))
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._descriptor = os.open(self._temporary, flags, 0o400)
+        durable.write_all(self._descriptor, self._buffer)
+        self._spilled += len(self._buffer)
+        self._buffer.clear()
+
+    def _complete(self) -> bytes:
+        """Put the count in front and the checksum behind, and sync."""
+        header = _HEADER.pack(b"PACK", 2, len(self._offsets))
+        if self._spilled:
+            self._spill()
+            os.pwrite(self._descriptor, header, 0)
+            checksum = self._hash_spilled()
+        else:
+            self._buffer[: _HEADER.size] = header
+            checksum = hashlib.sha1(self._buffer, usedforsecurity=False).digest()
+        self._buffer += checksum
+        self._spill()
+        os.fsync(self._descriptor)
+        os.close(self._descriptor)
+        self._descriptor = -1
+        return checksum
+
+    def _hash_spilled(self) -> bytes:
+        digest = hashlib.sha1(usedforsecurity=False)
+        for offset in range(0, self._spilled, SPILL_SIZE):
+            digest.update(os.pread(self._descriptor, SPILL_SIZE, offset))
+        return digest.digest()
+
+
+def _hash_stream(size: int, chunks: Iterator[bytes]) -> tuple[ObjectId, int]:
+    digest = hashlib.sha1(hash_prefix(ObjectType.BLOB, size), usedforsecurity=False)
+    length = 0
+    for chunk in chunks:
+        digest.update(chunk)
+        length += len(chunk)
+    return digest.digest(), length
+
+
+def _index(order: bytearray, checksums: "array[int]", offsets: "array[int]", pack: bytes) -> list[bytes]:
+    """The pack's index, version 2: fan-out, sorted ids, CRCs, offsets, both checksums."""
+    ids = [bytes(order[at : at + ID_LENGTH]) for at in range(0, len(order), ID_LENGTH)]
+    ranking = sorted(range(len(ids)), key=ids.__getitem__)
+    counts = [0] * 256
+    for oid in ids:
+        counts[oid[0]] += 1
+    fanout, total = [], 0
+    for count in counts:
+        total += count
+        fanout.append(total)
+    small, large = _offset_tables([offsets[rank] for rank in ranking])
+    parts = [
+        b"\377tOc" + struct.pack(">I", 2) + struct.pack(">256I", *fanout),
+        b"".join([ids[rank] for rank in ranking]),
+        struct.pack(f">{len(ids)}I", *[checksums[rank] for rank in ranking]),
+        struct.pack(f">{len(small)}I", *small) + struct.pack(f">{len(large)}Q", *large),
+        pack,
+    ]
+    digest = hashlib.sha1(usedforsecurity=False)
+    for part in parts:
+        digest.update(part)
+    return [*parts, digest.digest()]
+
+
+def _offset_tables(offsets: list[int]) -> tuple[list[int], list[int]]:
+    """Offsets beyond 2 GiB live in a second table; the first then holds their place in it."""
+    small: list[int] = []
+    large: list[int] = []
+    for offset in offsets:
+        if offset < _LARGE_OFFSET:
+            small.append(offset)
+        else:
+            small.append(_LARGE_OFFSET | len(large))
+            large.append(offset)
+    return small, large

@@ -1,0 +1,196 @@
+"""Two versions of a file compared line by line, and written down as the patch that `git diff` would print.
+
+Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothing here touches a disk.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pygit2
+from pygit2.enums import DiffOption
+
+from backtraild.model import SYMLINK_MODE, Changes, Entry, ObjectId, Path
+
+MAX_COMPARED_BYTES = 4 * 1024 * 1024
+# libgit2 holds the GIL while it compares, and its time grows with the square of the lines that were shuffled:
+# 40,000 against 40,000 took 0.4 s, 350,000 against 350,000 (1 MB of two-digit numbers) took 8 s.
+MAX_COMPARED_LINES = 50_000
+
+# Whether content is text is decided here, by git's rule, so libgit2 must not decide again.
+_COMPARE_FLAGS = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
+_NO_OBJECT = "0" * 40
+_LETTERS = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
+_ESCAPED = [
+    b"\\" + _LETTERS[byte] if byte in _LETTERS else bytes([byte]) if 0x20 <= byte < 0x7F else b"\\%03o" % byte
+    for byte in range(256)
+]
+
+
+class ContentSource(Protocol):
+    """Where the content behind an id is read; `read` is only asked for content up to MAX_COMPARED_BYTES."""
+
+    def size(self, oid: ObjectId) -> int:
+        """Length of the content in bytes."""
+        ...
+
+    def read(self, oid: ObjectId) -> bytes:
+        """The whole content."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One file before and after. A renamed one has another `old_path`; similarity is in percent."""
+
+    path: Path
+    old_path: Path
+    old: Entry | None
+    new: Entry | None
+    similarity: int = 100
+
+    @property
+    def renamed(self) -> bool:
+        """Was it found under another name before?"""
+        return self.old_path != self.path
+
+    @property
+    def retyped(self) -> bool:
+        """Did a symlink take the place of a file, or a file that of a symlink?"""
+        if self.old is None or self.new is None:
+            return False
+        return (self.old.mode == SYMLINK_MODE) != (self.new.mode == SYMLINK_MODE)
+
+    @property
+    def same_content(self) -> bool:
+        """Is there nothing to compare, because only the name or the mode differs?"""
+        return self.old is not None and self.new is not None and self.old.oid == self.new.oid
+
+
+def restrict(changes: Changes, paths: Sequence[Path]) -> Changes:
+    """The changes at or below the given paths. No paths at all means everything, and so does the root."""
+    if not paths or b"" in paths:
+        return changes
+    files, folders = frozenset(paths), tuple(path + b"/" for path in paths)
+    return {path: change for path, change in changes.items() if path in files or path.startswith(folders)}
+
+
+def unified(pairs: Iterable[Pair], content: ContentSource, context: int = 3) -> str:
+    """The patch as text. Bytes that are not UTF-8 become U+FFFD: apply `unified_bytes`, show this."""
+    return unified_bytes(pairs, content, context).decode(errors="replace")
+
+
+def unified_bytes(pairs: Iterable[Pair], content: ContentSource, context: int = 3) -> bytes:
+    """The patch as `git diff --full-index -M` writes it and `git apply` takes it."""
+    return b"".join(_file_patch(side, content, context) for pair in pairs for side in _split(pair))
+
+
+def is_binary(content: bytes) -> bool:
+    """Git's own rule: a NUL byte near the beginning."""
+    return b"\0" in content[:8000]
+
+
+def load(entry: Entry | None, content: ContentSource) -> bytes | None:
+    """One side of a comparison: empty where there is no file, None where it is too large to compare."""
+    if entry is None:
+        return b""
+    return content.read(entry.oid) if content.size(entry.oid) <= MAX_COMPARED_BYTES else None
+
+
+def count_lines(content: bytes) -> int:
+    """Lines as git counts them: an unfinished last line is one."""
+    return content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
+
+
+def compare(old: bytes, new: bytes, context: int = 3) -> pygit2.Patch | None:
+    """The difference of two texts line by line, or None where finding it could stall the daemon."""
+    if min(_lines_apart(old, new)) > MAX_COMPARED_LINES:
+        return None
+    return pygit2.Patch.create_from(old, new, flag=_COMPARE_FLAGS, context_lines=context)
+
+
+def _lines_apart(old: bytes, new: bytes) -> tuple[int, int]:
+    """Lines on each side between the common beginning and the common end: what libgit2 has to think about."""
+    if min(old.count(b"\n"), new.count(b"\n")) <= MAX_COMPARED_LINES:
+        return 0, 0
+    head = _common(old, new, from_end=False)
+    old, new = old[head:], new[head:]
+    tail = _common(old, new, from_end=True)
+    return old.count(b"\n", 0, len(old) - tail), new.count(b"\n", 0, len(new) - tail)
+
+
+def _common(one: bytes, two: bytes, *, from_end: bool) -> int:
+    """Length of the common beginning or end, found by halving: comparing slices is far quicker than bytes."""
+    low, high = 0, min(len(one), len(two))
+    while low < high:
+        middle = (low + high + 1) // 2
+        same = one[-middle:] == two[-middle:] if from_end else one[:middle] == two[:middle]
+        low, high = (middle, high) if same else (low, middle - 1)
+    return low
+
+
+def _split(pair: Pair) -> tuple[Pair, ...]:
+    """A file that became a symlink is a deletion and an addition: no hunk turns one into the other."""
+    if not pair.retyped:
+        return (pair,)
+    return Pair(pair.path, pair.path, pair.old, None), Pair(pair.path, pair.path, None, pair.new)
+
+
+def _file_patch(pair: Pair, content: ContentSource, context: int) -> bytes:
+    lines = [b"diff --git %s %s" % (_quoted(b"a/" + pair.old_path), _quoted(b"b/" + pair.path))]
+    lines += (line.encode() if isinstance(line, str) else line for line in _header(pair))
+    return b"\n".join(lines) + b"\n" + (b"" if pair.same_content else _body(pair, content, context))
+
+
+def _header(pair: Pair) -> Iterator[str | bytes]:
+    old, new = pair.old, pair.new
+    if old and new and old.mode != new.mode:
+        yield f"old mode {old.mode:06o}"
+        yield f"new mode {new.mode:06o}"
+    elif new and not old:
+        yield f"new file mode {new.mode:06o}"
+    elif old and not new:
+        yield f"deleted file mode {old.mode:06o}"
+    if pair.renamed:
+        yield f"similarity index {pair.similarity}%"
+        yield b"rename from " + _quoted(pair.old_path)
+        yield b"rename to " + _quoted(pair.path)
+    if not pair.same_content:
+        mode = f" {new.mode:06o}" if old and new and old.mode == new.mode else ""
+        yield f"index {_hex(old)}..{_hex(new)}{mode}"
+
+
+def _body(pair: Pair, content: ContentSource, context: int) -> bytes:
+    """The hunks, or the sentence that stands where there are none."""
+    old_name = _quoted(b"a/" + pair.old_path) if pair.old else b"/dev/null"
+    new_name = _quoted(b"b/" + pair.path) if pair.new else b"/dev/null"
+    old, new = load(pair.old, content), load(pair.new, content)
+    if (old and is_binary(old)) or (new and is_binary(new)):
+        return b"Binary files %s and %s differ\n" % (old_name, new_name)
+    patch = compare(old, new, context) if old is not None and new is not None else None
+    if patch is None:
+        return b"Files %s and %s differ, too large to compare line by line\n" % (old_name, new_name)
+    hunks = _hunks(patch)
+    return b"--- %s\n+++ %s\n%s" % (_labelled(old_name), _labelled(new_name), hunks) if hunks else b""
+
+
+def _hunks(patch: pygit2.Patch) -> bytes:
+    """What libgit2 wrote below its own header, which knows neither our names nor our modes."""
+    text = patch.data
+    start = text.find(b"\n@@ ")
+    return text[start + 1 :] if start >= 0 else b""
+
+
+def _labelled(name: bytes) -> bytes:
+    """A tab ends a name with a space in it, or else tools take what follows the space for a timestamp."""
+    return name + b"\t" if b" " in name else name
+
+
+def _hex(entry: Entry | None) -> str:
+    return entry.oid.hex() if entry else _NO_OBJECT
+
+
+def _quoted(path: Path) -> bytes:
+    """A name as git writes it with core.quotePath: in quotes where a byte is not plain ASCII."""
+    escaped = b"".join(_ESCAPED[byte] for byte in path)
+    return b'"%s"' % escaped if len(escaped) != len(path) else path

@@ -1,0 +1,23 @@
+"""Content wanted before its checkpoint is finished: from the pack in the making, else from the store."""
+
+from backtraild.model import ObjectId
+from backtraild.store.pack import PackWriter
+from backtraild.store.reader import Objects
+
+
+class PendingContent:
+    """A `ContentSource` over an unfinished pack and the store below it."""
+
+    def __init__(self, pack: PackWriter, objects: Objects) -> None:
+        self._pack = pack
+        self._objects = objects
+
+    def size(self, oid: ObjectId) -> int:
+        """Length of a blob."""
+        size = self._pack.blob_size(oid)
+        return self._objects.size(oid) if size is None else size
+
+    def read(self, oid: ObjectId) -> bytes:
+        """A blob's whole content."""
+        content = self._pack.read_blob(oid)
+        return self._objects.read_blob(oid) if content is None else content

@@ -1,0 +1,190 @@
+"""The bare repository of one workspace: where checkpoints are written, found and let go."""
+
+import contextlib
+import os
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
+from backtraild import durable
+from backtraild.model import Changes, Checkpoint, ObjectId
+from backtraild.store import record, trees
+from backtraild.store.objects import EMPTY_TREE, ObjectType
+from backtraild.store.pack import TEMPORARY_PREFIX, PackWriter
+from backtraild.store.reader import Objects
+from backtraild.store.refs import Refs
+
+CHECKPOINTS = "refs/checkpoints"
+PINNED = "refs/pinned"
+HIGHEST = "refs/backtrail/highest"  # a blob with the highest number ever given out, once that one is deleted
+
+# Everything git would otherwise take from the user's configuration and that changes what is stored.
+_CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tbare = true
+\tfilemode = true
+\tautocrlf = false
+\tfsync = all
+\tlogallrefupdates = false
+\thooksPath = /dev/null
+[gc]
+\tauto = 0
+[commit]
+\tgpgSign = false
+"""
+
+
+class Store:
+    """Checkpoints as commits under `refs/checkpoints/<number>`. Used by one thread, the only writer."""
+
+    def __init__(self, git_dir: str) -> None:
+        """Open a repository that `create` made."""
+        self.git_dir = git_dir
+        self._newest_tree: tuple[int, str] | None = None
+        self._pack_folder = os.path.join(git_dir, "objects", "pack")
+        if not os.path.isdir(self._pack_folder):
+            raise StoreFailed(f"There is no checkpoint store at {git_dir}.")
+        with _failing("opened"):
+            self._remove_leftovers()
+            self.objects = Objects(git_dir)
+            self._refs = Refs(git_dir)
+            self.numbers = sorted(map(int, filter(str.isdecimal, self._refs.names(CHECKPOINTS))))
+            self._pinned = set(self._refs.names(PINNED))
+            self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
+
+    @staticmethod
+    def create(git_dir: str) -> "Store":
+        """Make an empty repository: bare, private, with a configuration of its own. Harmless if it exists."""
+        with _failing("created"):
+            for folder in ("objects/pack", "objects/info", "refs/checkpoints", "refs/heads"):
+                os.makedirs(os.path.join(git_dir, folder), 0o700, exist_ok=True)
+            os.chmod(git_dir, 0o700)
+            durable.replace_file(os.path.join(git_dir, "config"), _CONFIG.encode())
+            # HEAD last: without it git does not take the folder for a repository.
+            durable.replace_file(os.path.join(git_dir, "HEAD"), b"ref: refs/heads/none\n")
+        return Store(git_dir)
+
+    @property
+    def newest(self) -> int | None:
+        """The newest checkpoint's number."""
+        return self.numbers[-1] if self.numbers else None
+
+    def newest_tree(self) -> str | None:
+        """The tree of the newest checkpoint, from memory where this process made it."""
+        if self.newest is None:
+            return None
+        if self._newest_tree is None or self._newest_tree[0] != self.newest:
+            self._newest_tree = self.newest, self.get(self.newest).tree
+        return self._newest_tree[1]
+
+    def has(self, number: int) -> bool:
+        """Is there a checkpoint of this number?"""
+        at = bisect_left(self.numbers, number)
+        return at < len(self.numbers) and self.numbers[at] == number
+
+    def get(self, number: int) -> Checkpoint:
+        """A checkpoint by number."""
+        if not self.has(number):
+            raise UnknownCheckpoint(
+                f"There is no checkpoint {number}.", "`backtrail list` shows those there are."
+            )
+        commit_id = self._refs.read(f"{CHECKPOINTS}/{number}")
+        if commit_id is None:
+            raise StoreDamaged(f"The reference of checkpoint {number} is damaged.", "Run `backtrail verify`.")
+        content = self.objects.read(bytes.fromhex(commit_id), ObjectType.COMMIT)
+        return record.decode(commit_id, content, str(number) in self._pinned)
+
+    def new_pack(self) -> PackWriter:
+        """Where the objects of the next checkpoint go."""
+        return PackWriter(self._pack_folder, self.objects.has)
+
+    def write_tree(self, pack: PackWriter, base: str | None, changes: Changes) -> ObjectId:
+        """Put the changed folders into the pack; the id of the whole tree."""
+
+        def write(content: bytes) -> ObjectId:
+            oid = pack.add(ObjectType.TREE, content)
+            self.objects.keep_tree(oid, content)
+            return oid
+
+        base_tree = EMPTY_TREE if base is None else bytes.fromhex(base)
+        tree = trees.rebuild(base_tree, changes, self.objects.read_tree, write)
+        if tree == EMPTY_TREE:
+            pack.add(ObjectType.TREE, b"")
+        return tree
+
+    def commit(self, pack: PackWriter, tree: ObjectId, draft: record.Draft) -> Checkpoint:
+        """Make a checkpoint; when this returns, it survives a power cut."""
+        number = self._highest + 1
+        content = record.encode(number, tree, draft)
+        with _failing("written"):
+            commit_id = pack.add(ObjectType.COMMIT, content).hex()
+            pack.finish()
+            self.objects.added(pack.ids)
+            # The pack is durable but no ref points at it: a crash here costs disk space, never data.
+            self._refs.write(f"{CHECKPOINTS}/{number}", commit_id)
+            if self._refs.read(f"{CHECKPOINTS}/{number}") != commit_id:
+                raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
+        self._highest = number
+        self._newest_tree = number, tree.hex()
+        self.numbers.append(number)
+        return record.decode(commit_id, content, pinned=False)
+
+    def delete(self, number: int) -> None:
+        """Let go of a checkpoint. Its number is never given out again."""
+        self.get(number)
+        with _failing("changed"):
+            if number == self._highest:
+                self._remember_highest(number)
+            self._refs.delete(f"{PINNED}/{number}")
+            self._refs.delete(f"{CHECKPOINTS}/{number}")
+        self._pinned.discard(str(number))
+        self.numbers.remove(number)
+
+    def pin(self, number: int) -> None:
+        """Protect a checkpoint from retention."""
+        checkpoint = self.get(number)
+        with _failing("changed"):
+            self._refs.write(f"{PINNED}/{number}", checkpoint.id)
+        self._pinned.add(str(number))
+
+    def unpin(self, number: int) -> None:
+        """Take the protection back; harmless if there was none."""
+        self.get(number)
+        with _failing("changed"):
+            self._refs.delete(f"{PINNED}/{number}")
+        self._pinned.discard(str(number))
+
+    def _remember_highest(self, number: int) -> None:
+        pack = self.new_pack()
+        try:
+            oid = pack.add_blob(b"%d\n" % number)
+            pack.finish()
+        finally:
+            pack.abandon()
+        self.objects.added([oid])
+        self._refs.write(HIGHEST, oid.hex())
+
+    def _deleted_highest(self) -> int:
+        oid = self._refs.read(HIGHEST)
+        return 0 if oid is None else int(self.objects.read_blob(bytes.fromhex(oid)))
+
+    def _remove_leftovers(self) -> None:
+        """Files that a crash left half-written. The caller holds the daemon's lock, so nobody writes them."""
+        for folder, _, names in os.walk(self.git_dir):
+            for name in names:
+                if name.startswith(TEMPORARY_PREFIX) or name.endswith((".tmp", ".lock")):
+                    os.unlink(os.path.join(folder, name))
+
+
+@contextlib.contextmanager
+def _failing(verb: str) -> Iterator[None]:
+    """Turn the operating system's errors into one that says what failed and where."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
+        raise StoreFailed(
+            f"The checkpoint store could not be {verb}: {error.strerror or error}{where}.",
+            "Nothing was acknowledged. Look at free space and permissions, then try again.",
+        ) from error

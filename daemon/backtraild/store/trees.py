@@ -1,0 +1,132 @@
+"""Trees of folders: rebuild the few that changed, compare two, look into one.
+
+Nothing here recurses: a workspace may be nested deeper than Python's stack.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from backtraild.model import TREE_MODE, Change, Changes, Entry, ObjectId, Path, join_path, split_path
+from backtraild.store.objects import EMPTY_TREE, encode_tree
+
+ReadTree = Callable[[ObjectId], dict[bytes, Entry]]
+WriteTree = Callable[[bytes], ObjectId]
+
+
+def rebuild(base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree) -> ObjectId:
+    """The tree `base` with the changes applied. Only folders on the changed paths are read and written."""
+    edits = _edits_by_folder({path: change.new for path, change in changes.items()})
+    bases = _base_trees(base, edits, read)
+    root = base
+    for folder in sorted(
+        edits, key=_depth, reverse=True
+    ):  # the deepest first: their ids go into their parents
+        tree = _edited_tree(bases[folder], edits.pop(folder), read, write)
+        if not folder:
+            root = tree
+        else:
+            parent, name = split_path(folder)
+            _put_folder(edits[parent], name, None if tree == EMPTY_TREE else Entry(TREE_MODE, tree))
+    return root
+
+
+def compare(old: ObjectId, new: ObjectId, read: ReadTree) -> Iterator[tuple[Path, Change]]:
+    """Every file that differs. Folders with the same id on both sides are not opened."""
+    pending: list[tuple[Path, ObjectId, ObjectId]] = [(b"", old, new)]
+    while pending:
+        folder, old_tree, new_tree = pending.pop()
+        before, after = read(old_tree), read(new_tree)
+        for name in before.keys() | after.keys():
+            left, right = before.get(name), after.get(name)
+            if left == right:
+                continue
+            path = join_path(folder, name)
+            if _is_tree(left) or _is_tree(right):
+                pending.append((path, _tree_of(left), _tree_of(right)))
+            left, right = _file_of(left), _file_of(right)
+            if left != right:
+                yield path, Change(left, right)
+
+
+def walk(tree: ObjectId, read: ReadTree) -> Iterator[tuple[Path, Entry]]:
+    """Every file in a tree, in no particular order."""
+    for path, change in compare(EMPTY_TREE, tree, read):
+        if change.new is not None:
+            yield path, change.new
+
+
+def find(tree: ObjectId, path: Path, read: ReadTree) -> Entry | None:
+    """What a tree holds at a path: a file, a folder (with TREE_MODE) or nothing."""
+    entry: Entry | None = Entry(TREE_MODE, tree)
+    for name in path.split(b"/") if path else []:
+        if entry is None or entry.mode != TREE_MODE:
+            return None
+        entry = read(entry.oid).get(name)
+    return entry
+
+
+def _edits_by_folder(entries: Mapping[Path, Entry | None]) -> dict[Path, dict[bytes, Entry | None]]:
+    """What changes directly in each folder; every ancestor of a changed folder is there too."""
+    edits: dict[Path, dict[bytes, Entry | None]] = {b"": {}}
+    for path, entry in entries.items():
+        folder, name = split_path(path)
+        if folder not in edits:
+            edits[folder] = {}
+            _add_ancestors(folder, edits)
+        edits[folder][name] = entry
+    return edits
+
+
+def _add_ancestors(folder: Path, edits: dict[Path, dict[bytes, Entry | None]]) -> None:
+    parent = split_path(folder)[0]
+    while parent not in edits:
+        edits[parent] = {}
+        parent = split_path(parent)[0]
+
+
+def _base_trees(base: ObjectId, folders: Iterable[Path], read: ReadTree) -> dict[Path, ObjectId]:
+    """The tree that each folder has in the base; the empty one where it has none."""
+    bases = {b"": base}
+    opened, entries = EMPTY_TREE, dict[bytes, Entry]()
+    for folder in sorted(
+        folders, key=lambda path: (_depth(path), path)
+    ):  # siblings in a row: one read for all
+        if folder:
+            parent, name = split_path(folder)
+            if bases[parent] != opened:
+                opened, entries = bases[parent], read(bases[parent])
+            bases[folder] = _tree_of(entries.get(name))
+    return bases
+
+
+def _edited_tree(
+    base: ObjectId, edits: dict[bytes, Entry | None], read: ReadTree, write: WriteTree
+) -> ObjectId:
+    entries = read(base)
+    for name, entry in edits.items():
+        if entry is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = entry
+    return write(encode_tree(entries)) if entries else EMPTY_TREE
+
+
+def _put_folder(edits: dict[bytes, Entry | None], name: bytes, tree: Entry | None) -> None:
+    """A folder's new tree goes into its parent, unless a file took the folder's place."""
+    if tree is not None or edits.get(name) is None:
+        edits[name] = tree
+
+
+def _depth(folder: Path) -> int:
+    return folder.count(b"/") + 1 if folder else 0
+
+
+def _is_tree(entry: Entry | None) -> bool:
+    return entry is not None and entry.mode == TREE_MODE
+
+
+def _tree_of(entry: Entry | None) -> ObjectId:
+    return entry.oid if entry is not None and entry.mode == TREE_MODE else EMPTY_TREE
+
+
+def _file_of(entry: Entry | None) -> Entry | None:
+    return None if entry is None or entry.mode == TREE_MODE else entry

@@ -1,0 +1,9 @@
+"""One watched folder and its store, as a library: save, list, diff, restore, undo.
+
+Used by one thread at a time; nothing here starts threads, opens sockets or waits for events.
+"""
+
+from backtraild.workspace.restorer import RestoreResult
+from backtraild.workspace.workspace import Workspace
+
+__all__ = ["RestoreResult", "Workspace"]

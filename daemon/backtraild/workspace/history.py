@@ -1,0 +1,147 @@
+"""Reading a workspace's checkpoints: by name, as a list, one file of one, two compared."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from backtrail.errors import UnknownPath
+from backtrail.pathtext import to_text
+from backtraild import naming
+from backtraild.model import TREE_MODE, Change, Changes, Checkpoint, Diff, Entry, FileChange, Path
+from backtraild.state import Query
+from backtraild.store import ContentSource, describe, measure, pairs, restrict, trees, unified
+from backtraild.workspace.parts import Parts
+from backtraild.workspace.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some checkpoints, newest first; `next` is given to the next query where there are more."""
+
+    checkpoints: tuple[Checkpoint, ...]
+    next: int | None
+
+
+class History:
+    """What is in the store, and how the disk differs from it."""
+
+    def __init__(self, parts: Parts, recorder: Recorder) -> None:
+        self._parts = parts
+        self._recorder = recorder
+
+    def get(self, name: str) -> Checkpoint:
+        """A checkpoint by any of its names, with all of its changes where those can still be told."""
+        return self._complete(self.find(name))
+
+    def find(self, name: str) -> Checkpoint:
+        """A checkpoint by any of its names, with at most the first thousand changes."""
+        return self._parts.store.get(naming.resolve(name, _Names(self._parts), datetime.now(UTC)))
+
+    def list(self, query: Query) -> Page:
+        """Checkpoints that answer a query. Their lists of changes may be cut short."""
+        wanted = query.limit
+        found: list[Checkpoint] = []
+        for checkpoint in self._matching(query):
+            if len(found) == wanted:
+                return Page(tuple(found), found[-1].number)
+            found.append(checkpoint)
+        return Page(tuple(found), None)
+
+    def read(self, name: str, path: Path) -> Iterator[bytes]:
+        """One file's content, piece by piece; a symlink's is where it points."""
+        checkpoint = self.find(name)
+        entry = self.entry(checkpoint, path)
+        if entry is None or entry.mode == TREE_MODE:
+            what = "a folder, not a file" if entry else "nothing"
+            raise UnknownPath(f"Checkpoint {checkpoint.number} holds {what} at {to_text(path)}.")
+        return self._parts.store.objects.chunks(entry.oid)
+
+    def entry(self, checkpoint: Checkpoint, path: Path) -> Entry | None:
+        """What a checkpoint holds at a path: a file, a folder or nothing."""
+        return trees.find(bytes.fromhex(checkpoint.tree), path, self._parts.store.objects.read_tree)
+
+    def diff(self, older: str, newer: str | None = None, paths: Sequence[Path] = ()) -> Diff:
+        """How two checkpoints differ, or a checkpoint and the disk."""
+        before = self.find(older)
+        if newer is not None:
+            after = self.find(newer)
+            changes = self._parts.changes_between(before.tree, after.tree)
+            return _diff(before.id, after.id, restrict(changes, paths), self._parts.store.objects)
+        with self._recorder.look() as look:
+            changes = compose(self.changes_since(before), look.changes)
+            return _diff(before.id, None, restrict(changes, paths), look.content)
+
+    def changes_since(self, checkpoint: Checkpoint) -> Changes:
+        """How the newest checkpoint differs from an earlier one."""
+        newest = self._parts.store.newest_tree()
+        return {} if newest is None else self._parts.changes_between(checkpoint.tree, newest)
+
+    def _matching(self, query: Query) -> Iterator[Checkpoint]:
+        """Checkpoints one by one; the index is asked again as long as somebody wants more."""
+        before = query.before
+        while rows := self._parts.index.select(replace(query, before=before, limit=query.limit + 1)):
+            for number, certain in rows:
+                before = number
+                checkpoint = self._parts.store.get(number)
+                if certain or self._touches(checkpoint, query.path or b""):
+                    yield checkpoint
+
+    def _touches(self, checkpoint: Checkpoint, path: Path) -> bool:
+        """Did this checkpoint change a path? Asked only where the index does not know."""
+        old = checkpoint.parent_tree
+        read = self._parts.store.objects.read_tree
+        before = None if old is None else trees.find(bytes.fromhex(old), path, read)
+        return before != self.entry(checkpoint, path)
+
+    def _complete(self, checkpoint: Checkpoint) -> Checkpoint:
+        if checkpoint.files_changed_complete or not self._parent_tree_is_left(checkpoint):
+            return checkpoint
+        changes = self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree)
+        files: tuple[FileChange, ...] = describe(changes, self._parts.store.objects).files
+        return replace(checkpoint, files_changed=files)
+
+    def _parent_tree_is_left(self, checkpoint: Checkpoint) -> bool:
+        """The checkpoint before may have been pruned, its trees with it."""
+        tree = checkpoint.parent_tree
+        return tree is None or self._parts.store.objects.has(bytes.fromhex(tree))
+
+
+class _Names:
+    """The checkpoints as `naming` wants to ask for them."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._store, self._index = parts.store, parts.index
+
+    def newest(self, skip: int) -> int | None:
+        numbers = self._store.numbers
+        return numbers[-1 - skip] if skip < len(numbers) else None
+
+    def oldest(self) -> int | None:
+        return self._store.numbers[0] if self._store.numbers else None
+
+    def has(self, number: int) -> bool:
+        return self._store.has(number)
+
+    def by_prefix(self, prefix: str) -> Sequence[tuple[int, str]]:
+        return self._index.by_prefix(prefix)
+
+    def newest_at(self, time: datetime) -> int | None:
+        return self._index.newest_at(time)
+
+
+def compose(first: Changes, second: Changes) -> Changes:
+    """The changes of two steps as those of one."""
+    composed: dict[Path, Change] = {}
+    for path in first.keys() | second.keys():
+        old = (first.get(path) or second[path]).old
+        new = (second.get(path) or first[path]).new
+        if old != new:
+            composed[path] = Change(old, new)
+    return composed
+
+
+def _diff(from_id: str, to_id: str | None, changes: Changes, content: ContentSource) -> Diff:
+    paired = pairs(changes, content)
+    told = measure(paired, content)
+    text = unified(paired, content)
+    return Diff(from_id, to_id, told.files, told.insertions, told.deletions, text)

@@ -1,0 +1,86 @@
+"""The parts of an opened workspace, and how they are brought into agreement."""
+
+import os
+from dataclasses import dataclass
+
+from backtrail.errors import StoreDamaged
+from backtraild.model import Changes, ObjectId, WorkspaceConfig
+from backtraild.state import Database, Index, Skips, StatTable
+from backtraild.store import EMPTY_TREE, Store, trees
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What saving, reading and restoring share."""
+
+    root: bytes
+    folder: str
+    config: WorkspaceConfig
+    store: Store
+    database: Database
+    table: StatTable
+    skips: Skips
+    index: Index
+
+    @property
+    def journal(self) -> str:
+        """Where a restore writes down what it is about to do."""
+        return os.path.join(self.folder, "restore.journal")
+
+    def changes_between(self, old: str | None, new: str) -> Changes:
+        """How two trees differ; None stands for the empty one."""
+        return dict(trees.compare(_tree_id(old), _tree_id(new), self.store.objects.read_tree))
+
+
+def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:
+    """Open the store of a workspace, making it where there is none."""
+    os.makedirs(folder, 0o700, exist_ok=True)
+    store = Store.create(os.path.join(folder, "repo.git"))
+    database = Database(os.path.join(folder, "state.db"))
+    return Parts(
+        root=os.fsencode(root),
+        folder=folder,
+        config=config,
+        store=store,
+        database=database,
+        table=StatTable(database),
+        skips=Skips(database),
+        index=Index(database),
+    )
+
+
+def reconcile(parts: Parts) -> None:
+    """Make the table beside the store agree with git, which is the truth.
+
+    They differ after a crash between the two, after a power cut, and when the table was lost.
+    """
+    with parts.database.transaction():
+        _reconcile_index(parts)
+        _reconcile_stats(parts)
+
+
+def _reconcile_index(parts: Parts) -> None:
+    present, indexed = set(parts.store.numbers), parts.index.numbers()
+    parts.index.remove(indexed - present)
+    for number in sorted(present - indexed):
+        try:
+            parts.index.add(parts.store.get(number))
+        except StoreDamaged:
+            continue  # not listed: what is listed can be restored
+
+
+def _reconcile_stats(parts: Parts) -> None:
+    tree = parts.store.newest_tree()
+    if tree is None or parts.table.tree == tree:
+        return
+    try:
+        changes = parts.changes_between(parts.table.tree, tree)
+    except StoreDamaged:  # the tree that the rows describe is gone: begin anew
+        parts.table.clear()
+        changes = parts.changes_between(None, tree)
+    # Rows of changed files are marked, so that the next look reads those files and no others.
+    parts.table.follow(changes, tree)
+
+
+def _tree_id(tree: str | None) -> ObjectId:
+    return EMPTY_TREE if tree is None else bytes.fromhex(tree)

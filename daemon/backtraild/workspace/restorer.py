@@ -1,0 +1,157 @@
+"""Going back: the state before is saved first, so that every restore can be undone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backtrail.errors import NothingToDo, UnknownPath
+from backtrail.pathtext import from_text, to_text
+from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path
+from backtraild.restore import Conflict, Outcome, Plan, apply, make_plan, pending, recover
+from backtraild.state import Query
+from backtraild.store import restrict
+from backtraild.workspace.history import History, compose
+from backtraild.workspace.parts import Parts
+from backtraild.workspace.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """What a restore did, or would do. `result` is the checkpoint that records the state afterwards."""
+
+    checkpoint: Checkpoint
+    safety_checkpoint: Checkpoint | None
+    result: Checkpoint | None
+    written: tuple[Path, ...]
+    deleted: tuple[Path, ...]
+    unchanged: int
+    conflicts: tuple[Conflict, ...]
+    dry_run: bool
+
+
+class Restorer:
+    """Restores and undoes, with a checkpoint before and one after."""
+
+    def __init__(self, parts: Parts, recorder: Recorder, history: History) -> None:
+        self._parts = parts
+        self._recorder = recorder
+        self._history = history
+
+    def restore(
+        self, name: str, paths: Sequence[Path] = (), *, dirty: Iterable[Path] | None = None
+    ) -> RestoreResult:
+        """Make the workspace, or some paths of it, what a checkpoint holds.
+
+        Only files that differ are written, and only what the safety checkpoint holds is replaced or deleted.
+        `dirty` names what may have changed since the newest checkpoint; without it everything is looked at.
+        """
+        return self._go_back(self._history.find(name), paths, dirty, {})
+
+    def preview(self, name: str, paths: Sequence[Path] = ()) -> RestoreResult:
+        """What `restore` would do now, without doing any of it."""
+        target = self._history.find(name)
+        with self._recorder.look() as look:
+            since = compose(self._history.changes_since(target), look.changes)
+            changes = {path: Change(change.new, change.old) for path, change in since.items()}
+            plan = self._plan(target, changes, paths)
+        return _result(target, None, None, _as_outcome(plan), dry_run=True)
+
+    def undo(self, *, dirty: Iterable[Path] | None = None) -> RestoreResult:
+        """Bring back the state before the last restore. An undo is a restore: undone again, it is redone."""
+        rows = self._parts.index.select(Query(limit=1, kind=Kind.RESTORE))
+        if not rows:
+            raise NothingToDo("There is no restore to undo.")
+        last = self._parts.store.get(rows[0][0])
+        safety = self._history.find(str(last.metadata["safety"]))
+        paths = [from_text(path) for path in last.metadata["paths"]]
+        return self._go_back(safety, paths, dirty, {"undoes": last.number})
+
+    def recover(self) -> None:
+        """Finish a restore that a crash interrupted, and record the state it leads to."""
+        context = pending(self._parts.journal)
+        recovered = recover(self._parts.journal, self._parts.root, self._parts.store.objects)
+        if context is not None and recovered is not None:
+            self._record(context, None)
+
+    def _go_back(
+        self, target: Checkpoint, paths: Sequence[Path], dirty: Iterable[Path] | None, note: Mapping[str, Any]
+    ) -> RestoreResult:
+        saved = self._save_before(target, dirty, allow_empty=False)
+        newest = self._parts.store.newest_tree()
+        plan = self._plan(target, self._parts.changes_between(newest, target.tree), paths)
+        if plan.is_empty:
+            return _result(target, saved, None, _as_outcome(plan), dry_run=False)
+        # Even where nothing was new to save, the state before gets a checkpoint of its own for `undo`.
+        safety = saved or self._save_before(target, (), allow_empty=True)
+        context = {
+            "restored": target.number,
+            "safety": safety.number if safety else None,
+            "paths": [to_text(path) for path in paths],
+            **note,
+        }
+        outcome = apply(self._parts.root, plan, self._parts.store.objects, self._parts.journal, context)
+        touched = {*outcome.written, *outcome.deleted, *outcome.mode_changed}
+        result = self._record(context, touched)
+        return _result(target, safety, result, outcome, dry_run=False)
+
+    def _save_before(
+        self, target: Checkpoint, dirty: Iterable[Path] | None, *, allow_empty: bool
+    ) -> Checkpoint | None:
+        intent = Intent(Kind.PRE_RESTORE, f"Before restoring checkpoint {target.number}")
+        return self._recorder.save(intent, dirty, allow_empty=allow_empty)
+
+    def _record(self, context: Mapping[str, Any], touched: Iterable[Path] | None) -> Checkpoint | None:
+        verb = "Undid" if "undoes" in context else "Restored"
+        number = context.get("undoes", context["restored"])
+        what = f"restore {number}" if "undoes" in context else f"checkpoint {number}"
+        intent = Intent(Kind.RESTORE, f"{verb} {what}", metadata=context)
+        return self._recorder.save(intent, touched, allow_empty=True)
+
+    def _plan(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> Plan:
+        wanted = restrict(changes, paths)
+        self._check_paths(target, wanted, paths)
+        differing = sum(1 for change in wanted.values() if change.old is not None)
+        return make_plan(self._parts.root, wanted, self._count(paths) - differing)
+
+    def _count(self, paths: Sequence[Path]) -> int:
+        return sum(map(self._parts.table.count, paths)) if paths else self._parts.table.count(b"")
+
+    def _check_paths(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> None:
+        """A path that neither the checkpoint nor the workspace knows is a slip of the pen."""
+        for path in paths:
+            if not restrict(changes, [path]) and self._history.entry(target, path) is None:
+                raise UnknownPath(
+                    f"Neither checkpoint {target.number} nor the workspace has anything at {to_text(path)}.",
+                    f"`backtrail show {target.number}` lists what it holds.",
+                )
+
+
+def _as_outcome(plan: Plan) -> Outcome:
+    """What carrying out a plan will have done, if nothing comes in between."""
+    return Outcome(
+        tuple(write.path for write in plan.writes),
+        tuple(delete.path for delete in plan.deletes),
+        tuple(change.path for change in plan.mode_changes),
+        plan.unchanged,
+        plan.conflicts,
+    )
+
+
+def _result(
+    target: Checkpoint,
+    safety: Checkpoint | None,
+    result: Checkpoint | None,
+    done: Outcome,
+    *,
+    dry_run: bool,
+) -> RestoreResult:
+    return RestoreResult(
+        checkpoint=target,
+        safety_checkpoint=safety,
+        result=result,
+        written=tuple(sorted({*done.written, *done.mode_changed})),
+        deleted=done.deleted,
+        unchanged=done.unchanged,
+        conflicts=done.conflicts,
+        dry_run=dry_run,
+    )

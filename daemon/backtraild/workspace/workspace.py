@@ -1,0 +1,78 @@
+"""The face of one workspace."""
+
+from collections.abc import Iterable
+
+from backtrail.errors import NothingToDo
+from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
+from backtraild.workspace.history import History
+from backtraild.workspace.parts import open_parts, reconcile
+from backtraild.workspace.recorder import Recorder
+from backtraild.workspace.restorer import Restorer
+
+
+class Workspace:
+    """A folder, its store, and everything one can do with them.
+
+    The caller makes sure that nobody else has the same store open, and that the root may be watched at all
+    (`guard.check_root`). Opening finishes what a crash left half-done.
+    """
+
+    def __init__(self, root: str, folder: str, config: WorkspaceConfig | None = None) -> None:
+        self._parts = open_parts(root, folder, config or WorkspaceConfig())
+        self._recorder = Recorder(self._parts)
+        self.history = History(self._parts, self._recorder)
+        self._restorer = Restorer(self._parts, self._recorder, self.history)
+        self._restorer.recover()
+        reconcile(self._parts)
+        self.restore = self._restorer.restore
+        self.undo = self._restorer.undo
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._parts.database.close()
+
+    def start(self, *, force: bool = False) -> Checkpoint:
+        """Take the baseline: the first checkpoint, with everything in it. `force` lifts the size limits."""
+        intent = Intent(Kind.BASELINE, "Baseline")
+        return self._recorder.save(intent, allow_empty=True, force=force) or self.history.find("@")
+
+    def save(
+        self, intent: Intent, dirty: Iterable[Path] | None = None, *, allow_empty: bool = False
+    ) -> Checkpoint:
+        """A checkpoint now. Raises NothingToDo where it would equal the newest one."""
+        checkpoint = self._recorder.save(intent, dirty, allow_empty=allow_empty)
+        if checkpoint is None:
+            raise NothingToDo("Nothing has changed since the last checkpoint.")
+        return checkpoint
+
+    def unsettled(self) -> frozenset[Path]:
+        """What the last save could not capture because it kept changing: look at it again soon."""
+        return self._recorder.unsettled
+
+    def skipped(self) -> list[Skipped]:
+        """What is seen and not captured."""
+        return self._parts.skips.all()
+
+    def totals(self) -> tuple[int, int]:
+        """How many files are captured, and their size together."""
+        return self._parts.table.totals()
+
+    def delete(self, name: str) -> Checkpoint:
+        """Let go of a checkpoint."""
+        checkpoint = self.history.find(name)
+        self._parts.store.delete(checkpoint.number)
+        with self._parts.database.transaction():
+            self._parts.index.remove([checkpoint.number])
+        return checkpoint
+
+    def pin(self, name: str) -> Checkpoint:
+        """Keep a checkpoint whatever retention says."""
+        number = self.history.find(name).number
+        self._parts.store.pin(number)
+        return self._parts.store.get(number)
+
+    def unpin(self, name: str) -> Checkpoint:
+        """Leave a checkpoint to retention again."""
+        number = self.history.find(name).number
+        self._parts.store.unpin(number)
+        return self._parts.store.get(number)

@@ -1,0 +1,31 @@
+"""Every test has a home of its own, and git sees no configuration but that home's."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from support.git import git as run_git
+
+# No deadline: the machine may be busy. The blob printed with a failure repeats it.
+settings.register_profile("backtrail", deadline=None, print_blob=True)
+settings.load_profile("backtrail")
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the person who runs the tests may reach them, nor the other way round."""
+    for name in [name for name in os.environ if name.startswith(("GIT_", "XDG_", "BACKTRAIL_"))]:
+        if name != "BACKTRAIL_EXAMPLES":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+
+
+@pytest.fixture(scope="session")
+def git() -> Callable[..., bytes]:
+    """`git(*arguments, cwd=…, git_dir=…, input=…)`: its output, or an exception with what it said."""
+    return run_git

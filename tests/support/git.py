@@ -1,0 +1,29 @@
+"""The real git, run with nobody's configuration but the test's own."""
+
+import os
+import subprocess
+
+
+class GitFailed(Exception):
+    """Git ended with an error; the text is what it said."""
+
+
+def git(
+    *arguments: str | os.PathLike[str],
+    cwd: str | os.PathLike[str] | None = None,
+    git_dir: str | os.PathLike[str] | None = None,
+    input: bytes = b"",  # noqa: A002  # as in subprocess.run
+) -> bytes:
+    """Run git and give its output. The environment is the one that `conftest` isolated."""
+    where = [] if git_dir is None else [f"--git-dir={os.fspath(git_dir)}"]
+    command = ["git", *where, *map(os.fspath, arguments)]
+    done = subprocess.run(command, cwd=cwd, input=input, capture_output=True)
+    if done.returncode:
+        raise GitFailed(f"{' '.join(command)}: {done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+def fsck(git_dir: str | os.PathLike[str]) -> None:
+    """Fail unless git finds nothing to say about a repository."""
+    said = git("fsck", "--full", "--strict", "--no-dangling", "--no-progress", git_dir=git_dir)
+    assert said == b"", said
