@@ -7,7 +7,7 @@ with a double quote is quoted too, so that the mark is never ambiguous.
 
 import re
 
-_ESCAPE = re.compile(rb'\\([0-7]{3}|[\\"])')
+_ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[\\"])')
 
 
 def to_text(path: bytes) -> str:
@@ -20,10 +20,10 @@ def to_text(path: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """The path that `to_text` turned into this text."""
+    """The path that `to_text` turned into this text, or that a command line handed over as it is."""
     if not (len(text) >= 2 and text.startswith('"') and text.endswith('"')):
-        return text.encode()
-    return _ESCAPE.sub(_unescaped, text[1:-1].encode())
+        return text.encode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(_unescaped, text[1:-1].encode("utf-8", "surrogateescape"))
 
 
 def _quoted(path: bytes) -> str:

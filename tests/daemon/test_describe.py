@@ -1,6 +1,5 @@
 """What a checkpoint's list of changes says; renames and line counts are compared with git's own."""
 
-import hashlib
 import os
 import subprocess
 import time
@@ -22,6 +21,7 @@ from backtraild.model import (
 )
 from backtraild.store import patch
 from backtraild.store.describe import MAX_SIMILAR_FILES, Description, describe, summary
+from support.contents import Contents
 
 Tree = dict[bytes, tuple[int, bytes]]
 LETTERS = {
@@ -31,26 +31,6 @@ LETTERS = {
     Status.MODE: "M",
     Status.RENAMED: "R",
 }
-
-
-class Contents(dict[bytes, bytes]):
-    """Content by id, in memory; remembers what was read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads: list[bytes] = []
-
-    def put(self, content: bytes) -> bytes:
-        oid = hashlib.sha1(b"blob %d\0" % len(content) + content).digest()
-        self[oid] = content
-        return oid
-
-    def size(self, oid: bytes) -> int:
-        return len(self[oid])
-
-    def read(self, oid: bytes) -> bytes:
-        self.reads.append(oid)
-        return self[oid]
 
 
 def difference(old: Tree, new: Tree, contents: Contents) -> Changes:

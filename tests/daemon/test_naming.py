@@ -220,7 +220,7 @@ def test_a_file_in_a_checkpoint_is_named_after_a_colon(text: str, name: Name) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["42:", "42:/etc/passwd", "42:../x", "42:a/../b", "42:a\0", '42:"\\777"', "42:\udc80", "42:."]
+    "text", ["42:", "42:/etc/passwd", "42:../x", "42:a/../b", "42:a\0", "42:\ud800", "42:."]
 )
 def test_a_path_that_leaves_the_workspace_or_names_nothing_is_refused(text: str) -> None:
     """Paths are relative to the workspace; anything else is a mistake or an attack."""

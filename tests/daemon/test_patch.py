@@ -1,6 +1,5 @@
 """Patches are compared with those of git itself, byte by byte, and applied by git to see where they lead."""
 
-import hashlib
 import itertools
 import os
 import subprocess
@@ -14,6 +13,7 @@ from backtraild.model import EXECUTABLE_MODE, FILE_MODE, SYMLINK_MODE, Change, C
 from backtraild.store import patch
 from backtraild.store.describe import pairs
 from backtraild.store.patch import Pair, restrict, unified, unified_bytes
+from support.contents import Contents
 
 Tree = dict[bytes, tuple[int, bytes]]
 
@@ -32,21 +32,6 @@ NAMES = [
     b"raw\xff\x01",
     b"back\\slash",
 ]
-
-
-class Contents(dict[bytes, bytes]):
-    """Content by id, in memory."""
-
-    def put(self, content: bytes) -> bytes:
-        oid = hashlib.sha1(b"blob %d\0" % len(content) + content).digest()
-        self[oid] = content
-        return oid
-
-    def size(self, oid: bytes) -> int:
-        return len(self[oid])
-
-    def read(self, oid: bytes) -> bytes:
-        return self[oid]
 
 
 class Git:

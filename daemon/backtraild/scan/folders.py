@@ -61,7 +61,9 @@ def _read_small(name: bytes, folder: int) -> bytes | None:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        return os.read(descriptor, MAX_IGNORE_FILE)
+        content = os.read(descriptor, MAX_IGNORE_FILE)
+        # Of a longer file only whole lines count: the beginning of one could exclude far more than all of it.
+        return content if len(content) < MAX_IGNORE_FILE else content[: content.rfind(b"\n") + 1]
     except OSError:
         return None
     finally:

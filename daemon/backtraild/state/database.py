@@ -41,8 +41,9 @@ class Database:
             self.connection = self._open()
         except sqlite3.DatabaseError:
             # Damaged, or of another version: nothing in it is irreplaceable.
-            self._discard()
-            self.connection = self._open()
+            with _failing():
+                self._discard()
+                self.connection = self._open()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -51,19 +52,15 @@ class Database:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing: what is changed inside is kept only if the block ends without an exception."""
-        try:
-            self.connection.execute("BEGIN")
-            yield
-            self.connection.execute("COMMIT")
-        except BaseException as error:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise StoreFailed(
-                    f"The table beside the store could not be used: {error}.",
-                    "Look at free space and permissions, then try again.",
-                ) from error
-            raise
+        with _failing():
+            try:
+                self.connection.execute("BEGIN")
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
 
     def fact(self, name: str) -> str | None:
         """A single remembered value."""
@@ -96,6 +93,18 @@ class Database:
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path + suffix)
+
+
+@contextlib.contextmanager
+def _failing() -> Iterator[None]:
+    """Turn the errors of SQLite into one that says what failed."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreFailed(
+            f"The table beside the store could not be used: {error}.",
+            "Look at free space and permissions, then try again.",
+        ) from error
 
 
 def borders(folder: Path) -> tuple[bytes, bytes]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from backtrail import pathtext
 from backtraild.model import SYMLINK_MODE, Changes, Entry, FileChange, ObjectId, Path, Status
-from backtraild.store.patch import ContentSource, Pair, compare, count_lines, is_binary, load
+from backtraild.store.patch import ContentSource, Pair, compare, load
+from backtraild.store.text import is_binary
 
 MAX_SIMILAR_FILES = 100
 MAX_SIMILAR_BYTES = 1024 * 1024
@@ -195,11 +196,13 @@ def _status(pair: Pair) -> Status:
 def _line_counts(pair: Pair, content: ContentSource) -> tuple[int, int] | None:
     if pair.same_content:
         return 0, 0
+    if pair.old is None or pair.new is None:
+        insertions = content.lines(pair.new.oid) if pair.new else 0
+        deletions = content.lines(pair.old.oid) if pair.old else 0
+        return None if insertions is None or deletions is None else (insertions, deletions)
     old, new = load(pair.old, content), load(pair.new, content)
     if old is None or new is None or is_binary(old) or is_binary(new):
         return None
-    if not old or not new:
-        return count_lines(new), count_lines(old)
     patch = compare(old, new, context=0)
     return patch.line_stats[1:] if patch else None
 

@@ -18,6 +18,8 @@ def read(objects_folder: str, oid: ObjectId, kind: ObjectType) -> bytes | None:
             packed = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise StoreDamaged(f"Object {name} in the store can't be read: {error.strerror}.") from error
     inflate = zlib.decompressobj()
     try:
         content = inflate.decompress(packed, MAX_SIZE)

@@ -13,13 +13,14 @@ import secrets
 import struct
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, KeysView
 from types import ModuleType
 
 from backtraild import durable
 from backtraild.model import ContentMoved, ObjectId
-from backtraild.store.objects import ID_LENGTH, ObjectType, hash_prefix, object_id
-from backtraild.store.packed import MAX_HEADER, decode_header, encode_header
+from backtraild.store.objects import ObjectType, hash_prefix, object_id
+from backtraild.store.packed import decode_header, encode_header
+from backtraild.store.text import count_text_lines
 
 deflate: ModuleType
 try:
@@ -32,6 +33,7 @@ COMPRESSION_LEVEL = 1
 SPILL_SIZE = 4 * 1024 * 1024
 
 _HEADER = struct.Struct(">4sII")
+_NO_LINES = -1
 _LARGE_OFFSET = 0x8000_0000
 
 
@@ -44,30 +46,31 @@ class PackWriter:
     def __init__(self, folder: str, known: Callable[[ObjectId], bool]) -> None:
         self._folder = folder
         self._known = known
-        self._ids: set[ObjectId] = set()
-        self._order = bytearray()  # ids in the order of writing: 32 bytes an object in these three
+        self._places: dict[ObjectId, int] = {}  # ids in the order of writing
+        self._sizes = array("Q")
+        self._lines = array("q")
         self._checksums = array("I")
         self._offsets = array("Q")
         self._buffer = bytearray(_HEADER.size)
         self._spilled = 0  # bytes already in the temporary file
         self._descriptor = -1
         self._temporary = ""
-        self._places: dict[ObjectId, int] = {}  # made when somebody reads
 
     def __len__(self) -> int:
         return len(self._offsets)
 
     @property
-    def ids(self) -> set[ObjectId]:
+    def ids(self) -> KeysView[ObjectId]:
         """The objects that this pack will hold."""
-        return self._ids
+        return self._places.keys()
 
     def add(self, kind: ObjectType, content: bytes) -> ObjectId:
         """Add an object that is in memory."""
         oid = object_id(kind, content)
         if not self._has(oid):
             packed = encode_header(kind, len(content)) + deflate.compress(content, COMPRESSION_LEVEL)
-            self._append_entry(oid, zlib.crc32(packed), self._position())
+            lines = count_text_lines(content) if kind == ObjectType.BLOB else None
+            self._append_entry(oid, zlib.crc32(packed), self._position(), len(content), lines)
             self._buffer += packed
             self._spill_if_full()
         return oid
@@ -89,14 +92,22 @@ class PackWriter:
         return oid
 
     def blob_size(self, oid: ObjectId) -> int | None:
-        """Length of a blob that is in this pack, before the pack is finished; None if it is not."""
-        packed = self._packed(oid, header_only=True)
-        return None if packed is None else decode_header(packed)[1]
+        """Length of a blob that is in this pack; None if it is not."""
+        place = self._places.get(oid)
+        return None if place is None else self._sizes[place]
+
+    def blob_lines(self, oid: ObjectId) -> int | None:
+        """Lines of a blob that is in this pack; None if it is binary, or too large to have been counted."""
+        lines = self._lines[self._places[oid]]
+        return None if lines == _NO_LINES else lines
 
     def read_blob(self, oid: ObjectId) -> bytes | None:
         """A blob that is in this pack, before the pack is finished; None if it is not."""
-        packed = self._packed(oid)
-        return None if packed is None else bytes(deflate.decompress(packed[decode_header(packed)[2] :]))
+        place = self._places.get(oid)
+        if place is None:
+            return None
+        packed = self._packed(place)
+        return bytes(deflate.decompress(packed[decode_header(packed)[2] :]))
 
     def finish(self) -> str | None:
         """Write pack and index, synced, under their final names; the stem of those, or None if empty."""
@@ -106,7 +117,9 @@ class PackWriter:
         checksum = self._complete()
         stem = os.path.join(self._folder, f"pack-{checksum.hex()}")
         index = self._temporary + ".idx"
-        durable.write_synced(index, _index(self._order, self._checksums, self._offsets, checksum), 0o400)
+        durable.write_synced(
+            index, _index(list(self._places), self._checksums, self._offsets, checksum), 0o400
+        )
         # git looks for the index first: when that has its name, the pack must already have its own.
         os.rename(self._temporary, stem + ".pack")
         os.rename(index, stem + ".idx")
@@ -126,31 +139,24 @@ class PackWriter:
             self._temporary = ""
 
     def _has(self, oid: ObjectId) -> bool:
-        return oid in self._ids or self._known(oid)
+        return oid in self._places or self._known(oid)
 
     def _position(self) -> int:
         return self._spilled + len(self._buffer)
 
-    def _packed(self, oid: ObjectId, header_only: bool = False) -> bytes | None:
+    def _packed(self, place: int) -> bytes:
         """An object as it stands in the pack: in the file, in the buffer, or over the border between them."""
-        if oid not in self._ids:
-            return None
-        if len(self._places) != len(self._offsets):
-            ids = (bytes(self._order[at : at + ID_LENGTH]) for at in range(0, len(self._order), ID_LENGTH))
-            self._places = {known: place for place, known in enumerate(ids)}
-        place = self._places[oid]
         start = self._offsets[place]
         end = self._offsets[place + 1] if place + 1 < len(self._offsets) else self._position()
-        if header_only:
-            end = min(end, start + MAX_HEADER)
         if start >= self._spilled:
             return bytes(self._buffer[start - self._spilled : end - self._spilled])
         spilled = os.pread(self._descriptor, end - start, start)
         return spilled + bytes(self._buffer[: end - start - len(spilled)])
 
-    def _append_entry(self, oid: ObjectId, checksum: int, offset: int) -> None:
-        self._ids.add(oid)
-        self._order += oid
+    def _append_entry(self, oid: ObjectId, checksum: int, offset: int, size: int, lines: int | None) -> None:
+        self._places[oid] = len(self._offsets)
+        self._sizes.append(size)
+        self._lines.append(_NO_LINES if lines is None else lines)
         self._checksums.append(checksum)
         self._offsets.append(offset)
 
@@ -173,7 +179,7 @@ class PackWriter:
         except BaseException:
             self._forget_from(start)
             raise
-        self._append_entry(oid, zlib.crc32(packed, checksum), start)
+        self._append_entry(oid, zlib.crc32(packed, checksum), start, size, None)
         self._buffer += packed
         self._spill_if_full()
 
@@ -231,9 +237,8 @@ def _hash_stream(size: int, chunks: Iterator[bytes]) -> tuple[ObjectId, int]:
     return digest.digest(), length
 
 
-def _index(order: bytearray, checksums: "array[int]", offsets: "array[int]", pack: bytes) -> list[bytes]:
+def _index(ids: list[ObjectId], checksums: "array[int]", offsets: "array[int]", pack: bytes) -> list[bytes]:
     """The pack's index, version 2: fan-out, sorted ids, CRCs, offsets, both checksums."""
-    ids = [bytes(order[at : at + ID_LENGTH]) for at in range(0, len(order), ID_LENGTH)]
     ranking = sorted(range(len(ids)), key=ids.__getitem__)
     counts = [0] * 256
     for oid in ids:

@@ -11,6 +11,7 @@ import pygit2
 from pygit2.enums import DiffOption
 
 from backtraild.model import SYMLINK_MODE, Changes, Entry, ObjectId, Path
+from backtraild.store.text import is_binary
 
 MAX_COMPARED_BYTES = 4 * 1024 * 1024
 # libgit2 holds the GIL while it compares, and its time grows with the square of the lines that were shuffled:
@@ -36,6 +37,10 @@ class ContentSource(Protocol):
 
     def read(self, oid: ObjectId) -> bytes:
         """The whole content."""
+        ...
+
+    def lines(self, oid: ObjectId) -> int | None:
+        """How many lines the content has; None where it is not text, or too large to be counted."""
         ...
 
 
@@ -85,21 +90,11 @@ def unified_bytes(pairs: Iterable[Pair], content: ContentSource, context: int = 
     return b"".join(_file_patch(side, content, context) for pair in pairs for side in _split(pair))
 
 
-def is_binary(content: bytes) -> bool:
-    """Git's own rule: a NUL byte near the beginning."""
-    return b"\0" in content[:8000]
-
-
 def load(entry: Entry | None, content: ContentSource) -> bytes | None:
     """One side of a comparison: empty where there is no file, None where it is too large to compare."""
     if entry is None:
         return b""
     return content.read(entry.oid) if content.size(entry.oid) <= MAX_COMPARED_BYTES else None
-
-
-def count_lines(content: bytes) -> int:
-    """Lines as git counts them: an unfinished last line is one."""
-    return content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
 
 
 def compare(old: bytes, new: bytes, context: int = 3) -> pygit2.Patch | None:

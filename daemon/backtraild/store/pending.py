@@ -17,6 +17,10 @@ class PendingContent:
         size = self._pack.blob_size(oid)
         return self._objects.size(oid) if size is None else size
 
+    def lines(self, oid: ObjectId) -> int | None:
+        """How many lines a blob has, counted when it was captured."""
+        return self._pack.blob_lines(oid) if oid in self._pack.ids else self._objects.lines(oid)
+
     def read(self, oid: ObjectId) -> bytes:
         """A blob's whole content."""
         content = self._pack.read_blob(oid)

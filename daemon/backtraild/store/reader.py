@@ -16,10 +16,15 @@ from backtrail.errors import StoreDamaged
 from backtraild.model import Entry, ObjectId
 from backtraild.store import loose, stream
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, hash_prefix, object_id
+from backtraild.store.text import count_text_lines
 
+COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
 TREE_CACHE_BYTES = 8 * 1024 * 1024
 FRESH_LIMIT = 20_000
+
+# What pygit2 makes of libgit2's complaints; a damaged size asks for more memory than there is.
+_UNREADABLE = (pygit2.GitError, ValueError, OSError, MemoryError)
 
 # Objects of every checkpoint lie in a pack of their own: without a limit each would keep a descriptor.
 pygit2.option(pygit2.enums.Option.SET_MWINDOW_FILE_LIMIT, 64)
@@ -84,9 +89,13 @@ class Objects:
             except KeyError:
                 if attempt == 1:
                     self._refresh()
-            except (pygit2.GitError, ValueError) as error:
+            except _UNREADABLE as error:
                 raise _damaged(oid, str(error)) from error
         return len(self._find_loose(oid, ObjectType.BLOB))
+
+    def lines(self, oid: ObjectId) -> int | None:
+        """How many lines a blob has; None where it is not text, or too large to be counted."""
+        return count_text_lines(self.read(oid)) if self.size(oid) <= COUNTED_UP_TO else None
 
     def chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """A blob's content piece by piece; damage is raised in place of the end."""
@@ -109,7 +118,7 @@ class Objects:
             except KeyError:
                 if attempt == 1:
                     self._refresh()
-            except (pygit2.GitError, ValueError) as error:
+            except _UNREADABLE as error:
                 raise _damaged(oid, str(error)) from error
             else:
                 if found != kind:

@@ -4,9 +4,10 @@ The commit's message is the checkpoint's message, an empty line, and one last li
 rest. JSON never contains a raw newline, so the last line is found whatever the message holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, ValuesView
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate, islice, takewhile
 from typing import Any
 
 import msgspec
@@ -18,11 +19,14 @@ from backtraild.model import Checkpoint, FileChange, Kind, ObjectId, Skipped, Sk
 MESSAGE_LIMIT = 256 * 1024
 RECORD_LIMIT = 4 * 1024 * 1024
 LISTED_CHANGES = 1000  # a commit names this many changed and skipped files; longer lists are counted
+LISTED_BYTES = 256 * 1024  # and no more than this of their paths: a thousand long ones would be too much
+NESTING_LIMIT = 100
 FORMAT = 1
 
 _TRAILER = "Backtrail: "
 _AUTHOR = "Backtrail <backtrail@localhost>"
 _NO_MESSAGE = "(no message)"
+_CONTAINERS = (list, tuple, ValuesView)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ def check_message(message: str) -> None:
 def encode(number: int, tree: ObjectId, draft: Draft) -> bytes:
     """The commit object's content. Raises UsageError where message or metadata can't be kept."""
     check_message(draft.message)
+    _check_nesting(draft.metadata)
     text = draft.message.replace("\0", "\N{REPLACEMENT CHARACTER}") or _NO_MESSAGE
     record = _to_record(number, draft, None if text == draft.message else draft.message)
     try:
@@ -145,6 +150,8 @@ def decode(commit_id: str, content: bytes, pinned: bool) -> Checkpoint:
 
 
 def _to_record(number: int, draft: Draft, message: str | None) -> _Record:
+    files = _named(len(change.path) + len(change.old_path or b"") for change in draft.files_changed)
+    skipped = _named(len(left.path) for left in draft.skipped)
     return _Record(
         format=FORMAT,
         number=number,
@@ -158,12 +165,27 @@ def _to_record(number: int, draft: Draft, message: str | None) -> _Record:
         session=draft.session,
         turn=draft.turn,
         metadata=draft.metadata or {},
-        files=[_to_file(change) for change in draft.files_changed[:LISTED_CHANGES]],
-        skipped=[
-            _Left(left.reason, to_text(left.path), left.size) for left in draft.skipped[:LISTED_CHANGES]
-        ],
+        files=[_to_file(change) for change in draft.files_changed[:files]],
+        skipped=[_Left(left.reason, to_text(left.path), left.size) for left in draft.skipped[:skipped]],
         message=message,
     )
+
+
+def _check_nesting(metadata: dict[str, Any] | None) -> None:
+    """Refuse what could be written, but perhaps not read again with a deeper stack."""
+    level: list[Any] = [metadata]
+    for _ in range(NESTING_LIMIT):
+        folded = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [inner for value in folded if isinstance(value, _CONTAINERS) for inner in value]
+        if not level:
+            return
+    raise UsageError(f"The metadata is nested deeper than {NESTING_LIMIT} levels.")
+
+
+def _named(lengths: Iterable[int]) -> int:
+    """How many of the paths of these lengths a commit names."""
+    sums = accumulate(islice(lengths, LISTED_CHANGES))
+    return sum(1 for _ in takewhile(lambda length: length <= LISTED_BYTES, sums))
 
 
 def _to_file(change: FileChange) -> _File:

@@ -28,7 +28,9 @@ class Refs:
             with open(self._path(name), "rb") as file:
                 content = file.read(64)
         except (FileNotFoundError, NotADirectoryError):
-            return self._read_packed().get(name)
+            content = self._read_packed().get(name, "").encode()
+        except IsADirectoryError:
+            return None
         return content[:40].decode() if _HEX_ID.fullmatch(content) else None
 
     def names(self, folder: str) -> list[str]:

@@ -60,6 +60,8 @@ class Store:
             for folder in ("objects/pack", "objects/info", "refs/checkpoints", "refs/heads"):
                 os.makedirs(os.path.join(git_dir, folder), 0o700, exist_ok=True)
             os.chmod(git_dir, 0o700)
+            for folder in ("objects", "refs", os.pardir):
+                durable.sync_folder(os.path.join(git_dir, folder))
             durable.replace_file(os.path.join(git_dir, "config"), _CONFIG.encode())
             # HEAD last: without it git does not take the folder for a repository.
             durable.replace_file(os.path.join(git_dir, "HEAD"), b"ref: refs/heads/none\n")
@@ -85,15 +87,12 @@ class Store:
 
     def get(self, number: int) -> Checkpoint:
         """A checkpoint by number."""
-        if not self.has(number):
-            raise UnknownCheckpoint(
-                f"There is no checkpoint {number}.", "`backtrail list` shows those there are."
-            )
-        commit_id = self._refs.read(f"{CHECKPOINTS}/{number}")
-        if commit_id is None:
-            raise StoreDamaged(f"The reference of checkpoint {number} is damaged.", "Run `backtrail verify`.")
+        commit_id = self._commit_id(number)
         content = self.objects.read(bytes.fromhex(commit_id), ObjectType.COMMIT)
-        return record.decode(commit_id, content, str(number) in self._pinned)
+        checkpoint = record.decode(commit_id, content, str(number) in self._pinned)
+        if checkpoint.number != number:
+            raise _damaged_reference(number)
+        return checkpoint
 
     def new_pack(self) -> PackWriter:
         """Where the objects of the next checkpoint go."""
@@ -122,17 +121,15 @@ class Store:
             pack.finish()
             self.objects.added(pack.ids)
             # The pack is durable but no ref points at it: a crash here costs disk space, never data.
-            self._refs.write(f"{CHECKPOINTS}/{number}", commit_id)
-            if self._refs.read(f"{CHECKPOINTS}/{number}") != commit_id:
-                raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
+            self._publish(number, commit_id)
         self._highest = number
         self._newest_tree = number, tree.hex()
         self.numbers.append(number)
         return record.decode(commit_id, content, pinned=False)
 
     def delete(self, number: int) -> None:
-        """Let go of a checkpoint. Its number is never given out again."""
-        self.get(number)
+        """Let go of a checkpoint, damaged or not. Its number is never given out again."""
+        self._require(number)
         with _failing("changed"):
             if number == self._highest:
                 self._remember_highest(number)
@@ -143,17 +140,44 @@ class Store:
 
     def pin(self, number: int) -> None:
         """Protect a checkpoint from retention."""
-        checkpoint = self.get(number)
+        commit_id = self._commit_id(number)
         with _failing("changed"):
-            self._refs.write(f"{PINNED}/{number}", checkpoint.id)
+            self._refs.write(f"{PINNED}/{number}", commit_id)
         self._pinned.add(str(number))
 
     def unpin(self, number: int) -> None:
         """Take the protection back; harmless if there was none."""
-        self.get(number)
+        self._require(number)
         with _failing("changed"):
             self._refs.delete(f"{PINNED}/{number}")
         self._pinned.discard(str(number))
+
+    def _require(self, number: int) -> None:
+        if not self.has(number):
+            raise UnknownCheckpoint(
+                f"There is no checkpoint {number}.", "`backtrail list` shows those there are."
+            )
+
+    def _commit_id(self, number: int) -> str:
+        self._require(number)
+        with _failing("read"):
+            commit_id = self._refs.read(f"{CHECKPOINTS}/{number}")
+        if commit_id is None:
+            raise _damaged_reference(number)
+        return commit_id
+
+    def _publish(self, number: int, commit_id: str) -> None:
+        """Point the checkpoint's ref at its commit, or leave no ref at all."""
+        name = f"{CHECKPOINTS}/{number}"
+        try:
+            self._refs.write(name, commit_id)
+            if self._refs.read(name) != commit_id:
+                raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
+        except BaseException:
+            # The ref may have its name and not be durable: nobody is told of it, so it must not appear later.
+            with contextlib.suppress(OSError):
+                self._refs.delete(name)
+            raise
 
     def _remember_highest(self, number: int) -> None:
         pack = self.new_pack()
@@ -167,7 +191,10 @@ class Store:
 
     def _deleted_highest(self) -> int:
         oid = self._refs.read(HIGHEST)
-        return 0 if oid is None else int(self.objects.read_blob(bytes.fromhex(oid)))
+        try:
+            return 0 if oid is None else int(self.objects.read_blob(bytes.fromhex(oid)))
+        except (StoreDamaged, ValueError):  # a lost count is no reason to keep all checkpoints locked in
+            return 0
 
     def _remove_leftovers(self) -> None:
         """Files that a crash left half-written. The caller holds the daemon's lock, so nobody writes them."""
@@ -175,6 +202,10 @@ class Store:
             for name in names:
                 if name.startswith(TEMPORARY_PREFIX) or name.endswith((".tmp", ".lock")):
                     os.unlink(os.path.join(folder, name))
+
+
+def _damaged_reference(number: int) -> StoreDamaged:
+    return StoreDamaged(f"The reference of checkpoint {number} is damaged.", "Run `backtrail verify`.")
 
 
 @contextlib.contextmanager

@@ -12,7 +12,8 @@ from backtraild.store.objects import ID_LENGTH, ObjectType
 from backtraild.store.packed import MAX_HEADER, decode_header
 
 PIECE = 1024 * 1024
-_FANOUT_AT = 8
+_VERSION_2 = b"\377tOc\0\0\0\2"
+_FANOUT_AT = len(_VERSION_2)
 _IDS_AT = _FANOUT_AT + 256 * 4
 
 
@@ -22,14 +23,17 @@ def blob_pieces(objects_folder: str, oid: ObjectId, size: int) -> Iterator[bytes
     if place is None:
         return None
     pack, offset = place
-    descriptor = os.open(pack, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        kind, found_size, used = decode_header(os.pread(descriptor, MAX_HEADER, offset))
-        if kind != ObjectType.BLOB or found_size != size:
-            return None
-        return _inflate(os.dup(descriptor), offset + used, size)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(pack, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            kind, found_size, used = decode_header(os.pread(descriptor, MAX_HEADER, offset))
+            if kind != ObjectType.BLOB or found_size != size:
+                return None
+            return _inflate(os.dup(descriptor), offset + used, size)
+        finally:
+            os.close(descriptor)
+    except (OSError, OverflowError) as error:  # no pack beside its index, or an offset beyond any file
+        raise StoreDamaged(f"A pack in the store can't be read: {error}.") from error
 
 
 def _inflate(descriptor: int, offset: int, size: int) -> Iterator[bytes]:
@@ -48,7 +52,7 @@ def _inflate(descriptor: int, offset: int, size: int) -> Iterator[bytes]:
             left -= len(piece)
             if piece:
                 yield piece
-    except zlib.error as error:
+    except (zlib.error, OSError) as error:
         raise StoreDamaged(f"A large file in the store can't be unpacked: {error}.") from error
     finally:
         os.close(descriptor)
@@ -76,6 +80,8 @@ def _offset_in(index: str, oid: ObjectId) -> int | None:
 
 
 def _search(table: mmap.mmap, oid: ObjectId) -> int | None:
+    if table[:_FANOUT_AT] != _VERSION_2:  # git can be told to write older ones: libgit2 reads those
+        return None
     (total,) = struct.unpack_from(">I", table, _FANOUT_AT + 255 * 4)
     low = struct.unpack_from(">I", table, _FANOUT_AT + (oid[0] - 1) * 4)[0] if oid[0] else 0
     (high,) = struct.unpack_from(">I", table, _FANOUT_AT + oid[0] * 4)

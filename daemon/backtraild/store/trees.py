@@ -23,7 +23,7 @@ def rebuild(base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree) 
         tree = _edited_tree(bases[folder], edits.pop(folder), read, write)
         if not folder:
             root = tree
-        else:
+        elif tree != EMPTY_TREE or bases[folder] != EMPTY_TREE:  # else there was no folder and there is none
             parent, name = split_path(folder)
             _put_folder(edits[parent], name, None if tree == EMPTY_TREE else Entry(TREE_MODE, tree))
     return root
