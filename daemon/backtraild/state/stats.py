@@ -10,7 +10,7 @@ from typing import NamedTuple
 from backtraild.model import Changes, Entry, ObjectId, Path, join_path, split_path
 from backtraild.state.database import Database, borders
 
-_TREE = "tree"
+_TREE, _FILES = "tree", "files"
 # SQLite's || makes text, which never compares equal to a blob: the borders are made in Python.
 _BELOW = "(folder = ?1 OR (folder >= ?2 AND folder < ?3))"
 
@@ -46,8 +46,15 @@ class StatTable:
         """The tree whose files the rows are."""
         return self._database.fact(_TREE)
 
-    @tree.setter
-    def tree(self, tree: str) -> None:
+    @property
+    def files(self) -> int:
+        """How many rows there are, without counting them."""
+        return int(self._database.fact(_FILES) or 0)
+
+    def adopt(self, tree: str, changes: Changes) -> None:
+        """The rows now are the files of this tree, after these changes to them."""
+        gained = sum((change.old is None) - (change.new is None) for change in changes.values())
+        self._database.remember(_FILES, str(self.files + gained))
         self._database.remember(_TREE, tree)
 
     def folder(self, folder: Path) -> dict[bytes, Stat]:
@@ -97,17 +104,14 @@ class StatTable:
     def count(self, path: Path) -> int:
         """How many files there are at a path and below it."""
         if not path:
-            return self.totals()[0]
+            return self.files
         where, arguments = _scope(path)
         query = f"SELECT COUNT(*) FROM files WHERE {where} OR (folder = ?4 AND name = ?5)"  # noqa: S608
         return int(self._connection.execute(query, (*arguments, *split_path(path))).fetchone()[0])
 
-    def totals(self) -> tuple[int, int]:
-        """How many files there are, and their size together."""
-        files, size = self._connection.execute(
-            "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM files"
-        ).fetchone()
-        return int(files), int(size)
+    def size(self) -> int:
+        """The size of all files together."""
+        return int(self._connection.execute("SELECT COALESCE(SUM(size), 0) FROM files").fetchone()[0])
 
     def follow(self, changes: Changes, tree: str) -> None:
         """Turn the rows into those of another tree; what differs will be read again at the next look."""
@@ -117,11 +121,12 @@ class StatTable:
                 self.remove(folder, [name])
             else:
                 self.put(folder, [(name, Stat(change.new.mode, change.new.oid, 0, 0, -1, 0))])
-        self.tree = tree
+        self.adopt(tree, changes)
 
     def clear(self) -> None:
         """Forget everything."""
         self._connection.execute("DELETE FROM files")
+        self._database.remember(_FILES, "0")
 
 
 def _scope(folder: Path) -> tuple[str, tuple[Path, ...]]:

@@ -96,7 +96,8 @@ class Store:
 
     def new_pack(self) -> PackWriter:
         """Where the objects of the next checkpoint go."""
-        return PackWriter(self._pack_folder, self.objects.has)
+        # An empty store knows nothing: a first snapshot need not ask for each of its files.
+        return PackWriter(self._pack_folder, self.objects.has if self.numbers else _unknown)
 
     def write_tree(self, pack: PackWriter, base: str | None, changes: Changes) -> ObjectId:
         """Put the changed folders into the pack; the id of the whole tree."""
@@ -206,6 +207,10 @@ class Store:
 
 def _damaged_reference(number: int) -> StoreDamaged:
     return StoreDamaged(f"The reference of checkpoint {number} is damaged.", "Run `backtrail verify`.")
+
+
+def _unknown(_: ObjectId) -> bool:
+    return False
 
 
 @contextlib.contextmanager

@@ -58,7 +58,7 @@ class Recorder:
                 found = self._scan(pack, dirty, enforce_limits=base is None and not force)
                 if found.changes or allow_empty or base is None:
                     checkpoint = self._commit(pack, base, found.changes, intent)
-                    parts.table.tree = checkpoint.tree
+                    parts.table.adopt(checkpoint.tree, found.changes)
                     parts.index.add(checkpoint)
         except StoreFailed:
             if checkpoint is None:

@@ -114,7 +114,7 @@ class Restorer:
         return make_plan(self._parts.root, wanted, self._count(paths) - differing)
 
     def _count(self, paths: Sequence[Path]) -> int:
-        return sum(map(self._parts.table.count, paths)) if paths else self._parts.table.count(b"")
+        return sum(map(self._parts.table.count, paths or (b"",)))
 
     def _check_paths(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> None:
         """A path that neither the checkpoint nor the workspace knows is a slip of the pen."""

@@ -55,7 +55,7 @@ class Workspace:
 
     def totals(self) -> tuple[int, int]:
         """How many files are captured, and their size together."""
-        return self._parts.table.totals()
+        return self._parts.table.files, self._parts.table.size()
 
     def delete(self, name: str) -> Checkpoint:
         """Let go of a checkpoint."""

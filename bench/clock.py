@@ -1,0 +1,28 @@
+"""Timing: medians of repeated runs, in seconds."""
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long one call takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def write_and_sync(folder: Path, rounds: int = 100) -> float:
+    """The unit of durability: one block written and on disk."""
+    descriptor = os.open(folder / "sync-probe", os.O_CREAT | os.O_WRONLY)
+
+    def write() -> None:
+        os.write(descriptor, b"x" * 4096)
+        os.fsync(descriptor)
+
+    try:
+        return statistics.median(seconds(write) for _ in range(rounds))
+    finally:
+        os.close(descriptor)
