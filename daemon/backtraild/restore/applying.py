@@ -8,7 +8,7 @@ from typing import Any
 
 from backtrail.errors import RestoreFailed, RestoreInterrupted
 from backtraild.model import Blobs
-from backtraild.restore.attempt import Attempt, Outcome, close_down, finish, interrupted, number_steps
+from backtraild.restore.attempt import Attempt, Outcome, close_down, failed, finish, interrupted, number_steps
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.folders import Folders
 from backtraild.restore.hostile import STAGING_PREFIX
@@ -42,7 +42,10 @@ def apply(
 def _apply(
     folders: Folders, root: bytes, plan: Plan, blobs: Blobs, journal: Journal, context: Mapping[str, Any]
 ) -> Outcome:
-    steps, areas = number_steps(plan, folders)
+    try:
+        steps, areas = number_steps(plan, folders)
+    except OSError as error:
+        raise failed(b"", error) from error
     name = STAGING_PREFIX + secrets.token_hex(16).encode()
     staging = Staging(folders, name, areas)
     attempt = Attempt(folders, staging, steps, journal)

@@ -52,12 +52,12 @@ def number_steps(plan: Plan, folders: Folders) -> tuple[Steps, tuple[Path, ...]]
     def step(change: Write | Delete | ModeChange) -> Step:
         nonlocal count
         count += 1
-        folder = parent_of(change.path)
+        folder, _, name = change.path.rpartition(b"/")
         area = areas.get(folder)
         if area is None:
             area = areas[folder] = tops.setdefault(folders.nearest(folder).top, len(tops))
         new = None if isinstance(change, Delete) else change.new
-        return Step(count, change.path, change.old, new, area, change.seen)
+        return Step(count, change.path, folder, name, change.old, new, area, change.seen)
 
     # Backwards, so that what lies deepest in a folder goes first.
     deletes = tuple(step(change) for change in reversed(plan.deletes))
@@ -97,7 +97,7 @@ class Attempt:
         except BaseException as error:
             self._unstage(error)
             if isinstance(error, OSError):
-                raise _failed(path, error) from error
+                raise failed(path, error) from error
             raise
 
     def _unstage(self, cause: BaseException) -> None:
@@ -119,7 +119,7 @@ class Attempt:
         except BaseException as error:
             self._undo(transaction, error)
             if isinstance(error, OSError):
-                raise _failed(transaction.current, error) from error
+                raise failed(transaction.current, error) from error
             raise
         return transaction, self._site
 
@@ -172,7 +172,8 @@ def interrupted(error: OSError) -> RestoreInterrupted:
     )
 
 
-def _failed(path: Path, error: OSError) -> RestoreFailed:
+def failed(path: Path, error: OSError) -> RestoreFailed:
+    """The error for a restore that changed nothing, because it was undone or had not begun."""
     where = f" at {pathtext.to_text(path)}" if path else ""
     return RestoreFailed(
         f"The restore stopped{where}: {_why(error)}. Nothing was changed.",

@@ -90,11 +90,12 @@ def pieces(calls: Calls, descriptor: int, size: int) -> Iterator[bytes]:
     """The file's bytes up to one piece more than `size`, so that growth is noticed and reading ends."""
     left = size + 1
     while left > 0:
-        piece = calls.read(descriptor, min(left, PIECE))
-        if not piece:
-            return
-        left -= len(piece)
+        asked = min(left, PIECE)
+        piece = calls.read(descriptor, asked)
         yield piece
+        if len(piece) < asked:
+            return  # the end; should it not be, the length tells
+        left -= asked
 
 
 def _look_into_file(calls: Calls, folder: int, name: bytes) -> Found:

@@ -77,11 +77,10 @@ class Folders:
     def __init__(self, calls: Calls, root: str | bytes, limit: int = _OPEN_AT_ONCE) -> None:
         self.calls = calls
         try:
-            descriptor = calls.open(os.fsencode(root), OPEN_FOLDER)
+            descriptor, status = _open_folder(calls, os.fsencode(root), None)
         except OSError as error:
             name = os.fsdecode(root)
             raise WorkspaceUnavailable(f"The workspace {name} cannot be opened: {error.strerror}.") from error
-        status = calls.fstat(descriptor)
         self.ino = status.st_ino
         self.root = Folder(descriptor, status.st_mode, status.st_dev, b"")
         self.mounts = _mounts_below(descriptor)
@@ -151,10 +150,9 @@ class Folders:
 
     def _enter(self, parent: Folder, path: Path, name: bytes) -> Folder:
         try:
-            descriptor = self.calls.open(name, OPEN_FOLDER, dir_fd=parent.fd)
+            descriptor, status = _open_folder(self.calls, name, parent.fd)
         except OSError as error:
             raise NoFolder.at(path, error) from error
-        status = self.calls.fstat(descriptor)
         # Btrfs subvolumes have their own device and no mount; bind mounts have a mount and the same device.
         crossed = status.st_dev != parent.dev or path in self.mounts
         folder = Folder(descriptor, status.st_mode, status.st_dev, path if crossed else parent.top)
@@ -163,6 +161,15 @@ class Folders:
             _, oldest = self._open.popitem(last=False)
             self.calls.close(oldest.fd)
         return folder
+
+
+def _open_folder(calls: Calls, name: bytes, parent: int | None) -> tuple[int, os.stat_result]:
+    descriptor = calls.open(name, OPEN_FOLDER, dir_fd=parent)
+    try:
+        return descriptor, calls.fstat(descriptor)
+    except OSError:
+        calls.close(descriptor)
+        raise
 
 
 def _mounts_below(root: int) -> frozenset[Path]:

@@ -16,7 +16,6 @@ from backtrail import pathtext
 from backtraild.model import Entry, Path
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.content import Seen
-from backtraild.restore.folders import parent_of
 
 _VERSION = 1
 
@@ -26,20 +25,12 @@ class Step(NamedTuple):
 
     number: int
     path: Path
+    folder: Path
+    name: bytes
     old: Entry | None
     new: Entry | None
     area: int
     seen: Seen | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The folder the path is in."""
-        return parent_of(self.path)
-
-    @property
-    def name(self) -> bytes:
-        """The last component of the path."""
-        return self.path.rpartition(b"/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +142,10 @@ def _from_bytes(content: bytes) -> Record:
 
 
 def _step(row: list[Any]) -> Step:
-    number, path, old, new, area = row
-    return Step(number, pathtext.from_text(path), _entry(old), _entry(new), area)
+    number, text, old, new, area = row
+    path = pathtext.from_text(text)
+    folder, _, name = path.rpartition(b"/")
+    return Step(number, path, folder, name, _entry(old), _entry(new), area)
 
 
 def _staged(mark: bytes) -> list[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from backtraild.model import Entry
 from backtraild.restore.calls import RENAME_EXCHANGE, RENAME_NOREPLACE, UNSUPPORTED, Calls
-from backtraild.restore.content import Found, Seen, is_untouched, look, same_content
+from backtraild.restore.content import Seen, is_untouched, look, same_content
 from backtraild.restore.folders import Folders, NoFolder
 from backtraild.restore.journal import Step
 from backtraild.restore.plan import Conflict, Reason
@@ -61,12 +61,16 @@ class Site:
             status = self.calls.stat(name, dir_fd=descriptor, follow_symlinks=False)
             if is_untouched(seen, status):
                 return True
-        found = look(self.calls, descriptor, name)
-        return found is not None and found.entry is not None and found.entry == entry
+        found = self.staged(step, name)
+        return found is not None and found == entry
 
-    def staged(self, step: Step, name: bytes) -> Found | None:
-        """What lies in staging under this name."""
-        return look(self.calls, self.staging.fd(step), name)
+    def staged(self, step: Step, name: bytes) -> Entry | None:
+        """What lies in staging under this name; None if it is nothing that a checkpoint can hold."""
+        try:
+            found = look(self.calls, self.staging.fd(step), name)
+        except PermissionError:
+            return None  # a file that we may not read was taken from somebody by a race
+        return found and found.entry
 
     def is_ours(self, step: Step, descriptor: int, name: bytes) -> bool:
         """Is this the very file that was staged for the step, wherever it is now?"""
@@ -137,10 +141,8 @@ class Site:
         except FileNotFoundError:
             return
         if step.seen is None or not is_untouched(step.seen, status):
-            found = look(self.calls, descriptor, name)
-            if found is None:
-                return
-            if not (same_content(found.entry, step.old) or same_content(found.entry, step.new)):
+            entry = self.staged(step, name)
+            if not (same_content(entry, step.old) or same_content(entry, step.new)):
                 self.keep_aside(step, name)
                 return
         self.calls.unlink(name, dir_fd=descriptor)

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from backtrail.errors import RestoreFailed
 from backtraild.model import SYMLINK_MODE, Change, Changes, Entry, Path
 from backtraild.restore.calls import NOT_A_FOLDER, OS, Calls
 from backtraild.restore.content import Found, Seen, look
-from backtraild.restore.folders import Folder, Folders, NoFolder, parent_of
+from backtraild.restore.folders import Folders, NoFolder, parent_of, with_all_above
 from backtraild.restore.hostile import refuse_hostile
+
+# These say something about the daemon and nothing about the file.
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class Reason(StrEnum):
@@ -84,8 +88,13 @@ class Plan:
 
 def make_plan(root: str | bytes, changes: Changes, unchanged: int = 0, *, calls: Calls = OS) -> Plan:
     """Compare the disk with both sides of `changes` and decide. Raises HostileTree before it looks."""
-    with Folders(calls, root) as folders:
-        return plan_in(folders, changes, unchanged)
+    try:
+        with Folders(calls, root) as folders:
+            return plan_in(folders, changes, unchanged)
+    except OSError as error:
+        raise RestoreFailed(
+            f"The restore could not be planned: {error.strerror}. Nothing was changed."
+        ) from error
 
 
 def plan_in(
@@ -93,11 +102,12 @@ def plan_in(
 ) -> Plan:
     """The same in an open workspace; `emptied` are folders that an interrupted restore has emptied."""
     refuse_hostile(changes)
-    planner = _Planner(folders, unchanged, emptied)
+    wanted = frozenset(path for path, change in changes.items() if change.new is not None)
+    planner = _Planner(folders, unchanged, emptied, wanted)
     # Deletes first: whether a file may go where a folder is depends on what can be deleted in it.
     for path in sorted(path for path, change in changes.items() if change.new is None):
         planner.consider(path, changes[path], planner.plan_delete)
-    for path in sorted(path for path, change in changes.items() if change.new is not None):
+    for path in sorted(wanted):
         planner.consider(path, changes[path], planner.plan_write)
     return planner.plan()
 
@@ -109,8 +119,12 @@ class _LeftAlone(Exception):
 
 
 class _Planner:
-    def __init__(self, folders: Folders, unchanged: int, emptied: frozenset[Path]) -> None:
+    def __init__(
+        self, folders: Folders, unchanged: int, emptied: frozenset[Path], wanted: frozenset[Path]
+    ) -> None:
         self._emptied = emptied
+        self._wanted = wanted
+        self._wanted_folders = with_all_above(parent_of(path) for path in wanted)
         self._folders = folders
         self._calls = folders.calls
         self._writes: list[Write] = []
@@ -137,15 +151,16 @@ class _Planner:
             decide(path, change)
         except _LeftAlone as left:
             self._conflicts.append(Conflict(path, left.reason))
-        except OSError:
+        except OSError as error:
+            if error.errno in _EXHAUSTED:
+                raise
             # EACCES, EIO: what cannot be compared cannot be known to be in the safety checkpoint.
             self._conflicts.append(Conflict(path, Reason.UNREADABLE))
 
     def plan_delete(self, path: Path, change: Change) -> None:
-        folder = self._parent(path, deleting=True)
-        found = folder and look(self._calls, folder.fd, path.rpartition(b"/")[2])
-        if found is None:
-            self._unchanged += 1  # gone already, as wanted
+        found = self._look(path, deleting=True)
+        if found is None or (stat.S_ISDIR(found.seen.mode) and path in self._wanted_folders):
+            self._unchanged += 1  # gone already, and perhaps the folder is there that is wanted in its place
         elif change.old is None or found.entry != change.old:
             raise _LeftAlone(_why_unknown(found, change.old))
         else:
@@ -155,8 +170,7 @@ class _Planner:
         new = change.new
         if new is None:
             return
-        folder = self._parent(path)
-        found = folder and look(self._calls, folder.fd, path.rpartition(b"/")[2])
+        found = self._look(path)
         if found is None:
             self._write(Write(path, None, new, None))
         elif stat.S_ISDIR(found.seen.mode):
@@ -187,17 +201,19 @@ class _Planner:
             else:
                 return
 
-    def _parent(self, path: Path, deleting: bool = False) -> Folder | None:
-        """The open folder a path is in, or None if there is none yet and nothing bars the way."""
+    def _look(self, path: Path, deleting: bool = False) -> Found | None:
+        """What is at a path; None if there is nothing and nothing bars the way to it."""
+        folder, _, name = path.rpartition(b"/")
         try:
-            return self._folders.open(parent_of(path))
+            return look(self._calls, self._folders.open(folder).fd, name)
         except NoFolder as error:
             if error.errno == errno.ENOENT:
                 return None
             if error.errno not in NOT_A_FOLDER:
                 raise
-            # A file or symlink on the way that this restore takes away makes room for a folder.
-            if error.path in self._deletes and not deleting:
+            # A file or symlink on the way that this restore takes away makes room for a folder; and where a
+            # file is wanted and is, there is nothing below it to delete.
+            if error.path in (self._wanted if deleting else self._deletes):
                 return None
             raise _LeftAlone(Reason.PARENT) from error
 

@@ -22,7 +22,7 @@ from backtraild.restore.content import look, pieces, same_content
 from backtraild.restore.folders import Folders, with_all_above
 from backtraild.restore.journal import Journal, Record, Step
 from backtraild.restore.moves import Site
-from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Write, plan_in
+from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, plan_in
 from backtraild.restore.staging import Staging
 
 
@@ -106,8 +106,7 @@ class _Recovery:
             step = None if parsed is None else self._steps.get(parsed[1])
             if step is None or step.area != area:
                 continue  # not put there by us: it stays, and the folder with it
-            found = self._site.staged(step, name)
-            entry = found.entry if found is not None else None
+            entry = self._site.staged(step, name)
             if not (same_content(entry, step.old) or same_content(entry, step.new)):
                 self._return_to_owner(step, name)
             elif entry is not None and not self._blobs.spare(entry, step, name):
@@ -134,8 +133,7 @@ class _Recovery:
                 raise
             self._site.keep_aside(step, name)
             return
-        found = self._site.staged(step, name)
-        if found is None or not same_content(found.entry, step.new):
+        if not same_content(self._site.staged(step, name), step.new):
             self._site.keep_aside(step, name)
         else:
             self._folders.calls.unlink(name, dir_fd=self._staging.fd(step))
@@ -144,6 +142,9 @@ class _Recovery:
         self, changes: Mapping[Path, Change], emptied: frozenset[Path], removable: frozenset[Path] | None
     ) -> tuple[Conflict, ...]:
         plan = plan_in(self._folders, changes, 0, emptied)
+        if any(conflict.reason is Reason.UNREADABLE for conflict in plan.conflicts):
+            # Leaving a path out because of one bad moment would leave half a restore: look once more.
+            plan = plan_in(self._folders, changes, 0, emptied)
         attempt = Attempt(self._folders, self._staging, self._renumber(plan), self._journal)
         attempt.stage(attempt.prepare(self._blobs))
         transaction, site = attempt.move(emptied, removable)

@@ -52,6 +52,7 @@ class Transaction:
         """Put the staged content at its path."""
         self.current = step.path
         if self._left_alone and self._is_barred(step.folder):
+            self._leftovers.append((step, self._site.staging.new_name(step)))
             self._leave(step, Reason.PARENT)
             return
         self._enter_or_create(step.folder)
