@@ -7,7 +7,8 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 1. Only what the safety checkpoint holds is replaced or removed. Anything else is a conflict and stays.
 2. No symlink is followed and no path with a slash is handed to the kernel, except the root's.
 3. Nothing inside any `.git` is written or removed.
-4. A restore that fails leaves every file as it was, the same inodes with the same times.
+4. The journal stays until the caller has recorded the outcome.
+5. A restore that fails leaves every file as it was, the same inodes with the same times.
 """
 
 from backtraild.restore.applying import apply

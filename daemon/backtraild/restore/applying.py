@@ -8,7 +8,17 @@ from typing import Any
 
 from backtrail.errors import RestoreFailed, RestoreInterrupted
 from backtraild.model import Blobs
-from backtraild.restore.attempt import Attempt, Outcome, close_down, failed, finish, interrupted, number_steps
+from backtraild.restore.attempt import (
+    Attempt,
+    Outcome,
+    Recording,
+    close_down,
+    failed,
+    finish,
+    interrupted,
+    not_recorded,
+    number_steps,
+)
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.folders import Folders
 from backtraild.restore.hostile import STAGING_PREFIX
@@ -26,9 +36,12 @@ def apply(
     journal: str,
     context: Mapping[str, Any],
     *,
+    record: Recording = not_recorded,
     calls: Calls = OS,
 ) -> Outcome:
     """Carry out a plan as one transaction; `context` is handed back by `pending` after a crash.
+
+    `record` is called when the files are in place; only when it has returned, the restore is over.
 
     Raises StoreDamaged or HostileTree before anything is written, RestoreFailed when everything was undone,
     RestoreInterrupted when that failed too and the journal was kept for `recover`.
@@ -36,7 +49,11 @@ def apply(
     if plan.is_empty:
         return Outcome((), (), (), plan.unchanged, plan.conflicts)
     with Folders(calls, root) as folders:
-        return _apply(folders, os.fsencode(root), plan, blobs, Journal(journal, calls), context)
+        book = Journal(journal, calls)
+        outcome = _apply(folders, os.fsencode(root), plan, blobs, book, context)
+    record(outcome)
+    _conclude(book)
+    return outcome
 
 
 def _apply(
@@ -63,7 +80,7 @@ def _apply(
         except BaseException:
             _tidy_up(staging, journal)
             raise
-        _finish(transaction, staging, journal)
+        _finish(transaction, staging)
     finally:
         staging.close()
     return _outcome(plan, transaction, site)
@@ -92,9 +109,16 @@ def _tidy_up(staging: Staging, journal: Journal) -> None:
         ) from error
 
 
-def _finish(transaction: Transaction, staging: Staging, journal: Journal) -> None:
+def _finish(transaction: Transaction, staging: Staging) -> None:
     try:
-        finish(transaction, staging, journal)
+        finish(transaction, staging)
+    except OSError as error:
+        raise interrupted(error) from error
+
+
+def _conclude(journal: Journal) -> None:
+    try:
+        journal.remove()
     except OSError as error:
         raise interrupted(error) from error
 

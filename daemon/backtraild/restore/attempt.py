@@ -1,6 +1,6 @@
 """One attempt to carry out a plan: stage, mark, move, sync, and then either clean up or roll back."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from backtrail import pathtext
@@ -146,22 +146,36 @@ class Attempt:
             ) from error
 
 
-def finish(transaction: Transaction, staging: Staging, journal: Journal) -> None:
-    """Drop the old files, then staging, then the journal. Recovery finishes a crash in here."""
+# Called with what was done when the files are in place, before the journal goes. A crash before it returns
+# leads to recovery, which calls it again: what it records is never lost, and may be recorded already.
+Recording = Callable[[Outcome], object]
+
+
+def not_recorded(_: Outcome) -> None:
+    """For a caller who keeps no record."""
+
+
+def finish(transaction: Transaction, staging: Staging) -> None:
+    """Drop the old files, then staging. Recovery finishes a crash in here."""
     try:
         transaction.discard_old()
     except OSError:
         transaction.discard_old()  # once more: a single failure must not leave old copies behind
-    close_down(staging, journal)
+    remove_folders(staging)
 
 
 def close_down(staging: Staging, journal: Journal) -> None:
     """Remove the staging folders and the journal."""
+    remove_folders(staging)
+    journal.remove()
+
+
+def remove_folders(staging: Staging) -> None:
+    """Remove the staging folders, trying twice."""
     try:
         staging.remove_folders()
     except OSError:
         staging.remove_folders()
-    journal.remove()
 
 
 def interrupted(error: OSError) -> RestoreInterrupted:

@@ -16,7 +16,15 @@ from backtrail.errors import (
     WorkspaceUnavailable,
 )
 from backtraild.model import Blobs, Change, Entry, ObjectId, Path
-from backtraild.restore.attempt import Attempt, Outcome, Steps, close_down, finish
+from backtraild.restore.attempt import (
+    Attempt,
+    Outcome,
+    Recording,
+    Steps,
+    finish,
+    not_recorded,
+    remove_folders,
+)
 from backtraild.restore.calls import OPEN_FILE, OS, UNSUPPORTED, Calls
 from backtraild.restore.content import look, pieces, same_content
 from backtraild.restore.folders import Folders, with_all_above
@@ -26,23 +34,30 @@ from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, 
 from backtraild.restore.staging import Staging
 
 
-def recover(journal: str, root: str | bytes, blobs: Blobs, *, calls: Calls = OS) -> Outcome | None:
+def recover(
+    journal: str, root: str | bytes, blobs: Blobs, *, record: Recording = not_recorded, calls: Calls = OS
+) -> Outcome | None:
     """Finish the restore that a crash left behind; None if there was none or it was undone.
 
-    Raises WorkspaceUnavailable if the folder is not there or is another one, and RestoreInterrupted if the
-    restore can be neither finished nor undone now. The journal then stays, and this can be called again.
+    `record` is called as by `apply`, perhaps for the second time. Raises WorkspaceUnavailable if the folder is
+    not there or is another one, and RestoreInterrupted if the restore can be neither finished nor
+    undone now. The journal then stays, and this can be called again.
     """
     book = Journal(journal, calls)
-    record = book.read()
-    if record is None:
+    found = book.read()
+    if found is None:
         book.clear_away()
         return None
     with Folders(calls, root) as folders:
-        staging = Staging(folders, record.staging, record.areas)
+        staging = Staging(folders, found.staging, found.areas)
         try:
             staging.enter(create=False)
-            _refuse_another_folder(folders, staging, record)
-            return _Recovery(folders, staging, record, book, blobs).run()
+            _refuse_another_folder(folders, staging, found)
+            outcome = _Recovery(folders, staging, found, book, blobs).run()
+            if outcome is not None:
+                record(outcome)
+            book.remove()
+            return outcome
         except OSError as error:
             raise RestoreInterrupted(
                 f"The interrupted restore could not be finished: {error.strerror}.",
@@ -77,7 +92,7 @@ class _Recovery:
         self._drop_unfinished()
         if not self._record.staged:
             # Nothing had left staging: the workspace is as it was, and the restore did not happen.
-            close_down(self._staging, self._journal)
+            remove_folders(self._staging)
             return None
         self._settle()
         self._staging.generation = max(self._record.staged) + 1
@@ -149,7 +164,7 @@ class _Recovery:
         attempt.stage(attempt.prepare(self._blobs))
         transaction, site = attempt.move(emptied, removable)
         self._blobs.drop()
-        finish(transaction, self._staging, self._journal)
+        finish(transaction, self._staging)
         return (*plan.conflicts, *transaction.conflicts, *site.kept)
 
     def _go_back(self, cause: BacktrailError) -> None:

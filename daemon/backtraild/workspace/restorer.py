@@ -6,6 +6,7 @@ from typing import Any
 
 from backtrail.errors import NothingToDo, UnknownPath
 from backtrail.pathtext import from_text, to_text
+from backtraild import durable
 from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path
 from backtraild.restore import Conflict, Outcome, Plan, apply, make_plan, pending, recover
 from backtraild.state import Query
@@ -68,14 +69,18 @@ class Restorer:
 
     def recover(self) -> None:
         """Finish a restore that a crash interrupted, and record the state it leads to."""
-        context = pending(self._parts.journal)
-        recovered = recover(self._parts.journal, self._parts.root, self._parts.store.objects)
-        if context is not None and recovered is not None:
-            self._record(context, None)
+        context = pending(self._parts.journal) or {}
+        if context and self._is_recorded(context):
+            # It was over, only the journal was left. Files may have been edited since: they stay.
+            durable.remove_file(self._parts.journal)
+            return
+        parts = self._parts
+        recover(parts.journal, parts.root, parts.store.objects, record=lambda _: self._record(context, None))
 
     def _go_back(
         self, target: Checkpoint, paths: Sequence[Path], dirty: Iterable[Path] | None, note: Mapping[str, Any]
     ) -> RestoreResult:
+        self.recover()  # an earlier one may be in place but not yet recorded
         saved = self._save_before(target, dirty, allow_empty=False)
         newest = self._parts.store.newest_tree()
         plan = self._plan(target, self._parts.changes_between(newest, target.tree), paths)
@@ -89,16 +94,25 @@ class Restorer:
             "paths": [to_text(path) for path in paths],
             **note,
         }
-        outcome = apply(self._parts.root, plan, self._parts.store.objects, self._parts.journal, context)
-        touched = {*outcome.written, *outcome.deleted, *outcome.mode_changed}
-        result = self._record(context, touched)
-        return _result(target, safety, result, outcome, dry_run=False)
+        recorded: list[Checkpoint | None] = []
+
+        def record(done: Outcome) -> None:
+            recorded.append(self._record(context, {*done.written, *done.deleted, *done.mode_changed}))
+
+        parts = self._parts
+        outcome = apply(parts.root, plan, parts.store.objects, parts.journal, context, record=record)
+        return _result(target, safety, recorded[0], outcome, dry_run=False)
 
     def _save_before(
         self, target: Checkpoint, dirty: Iterable[Path] | None, *, allow_empty: bool
     ) -> Checkpoint | None:
         intent = Intent(Kind.PRE_RESTORE, f"Before restoring checkpoint {target.number}")
         return self._recorder.save(intent, dirty, allow_empty=allow_empty)
+
+    def _is_recorded(self, context: Mapping[str, Any]) -> bool:
+        newest = self._parts.store.newest
+        last = None if newest is None else self._parts.store.get(newest)
+        return last is not None and last.kind is Kind.RESTORE and last.metadata == context
 
     def _record(self, context: Mapping[str, Any], touched: Iterable[Path] | None) -> Checkpoint | None:
         verb = "Undid" if "undoes" in context else "Restored"

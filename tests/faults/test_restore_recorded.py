@@ -1,0 +1,81 @@
+"""A restore and the checkpoint that records it happen together, whenever the daemon dies."""
+
+import os
+from pathlib import Path
+
+import pytest
+from support.disk import snapshot
+
+from backtraild.model import Intent, Kind
+from backtraild.restore.journal import Journal
+from backtraild.state import Query
+from backtraild.workspace import Workspace
+from backtraild.workspace.recorder import Recorder
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Path:
+    """A workspace with two checkpoints: `old` and then `new` in one file."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "file").write_text("old")
+    workspace = _open(tmp_path)
+    workspace.start()
+    (tmp_path / "work" / "file").write_text("new")
+    workspace.save(Intent())
+    workspace.close()
+    return tmp_path
+
+
+def _open(folder: Path) -> Workspace:
+    return Workspace(str(folder / "work"), str(folder / "store"))
+
+
+def _restore_and_die(folder: Path, patch: pytest.MonkeyPatch, owner: object, name: str, dies_at: int) -> None:
+    """Restore the baseline in a child that is gone, as by kill -9, at the given call of a function."""
+    child = os.fork()
+    if child == 0:
+        calls = 0
+        real = getattr(owner, name)
+
+        def dying(*arguments: object, **named: object) -> object:
+            nonlocal calls
+            calls += 1
+            if calls == dies_at:
+                os._exit(9)
+            return real(*arguments, **named)
+
+        workspace = _open(folder)
+        patch.setattr(owner, name, dying)
+        workspace.restore("1")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_a_restore_whose_record_was_lost_is_recorded_at_the_next_start(
+    edited: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Without the record, `undo` would not know that there was a restore."""
+    # The saves of a restore: before it, before it again for undo to name, and after it.
+    _restore_and_die(edited, monkeypatch, Recorder, "save", dies_at=3)
+    assert snapshot(edited / "work")[b"file"] == ("file", b"old")
+
+    workspace = _open(edited)
+    last = workspace.history.find("@")
+    assert last.kind is Kind.RESTORE
+    assert last.metadata["restored"] == 1
+    workspace.undo()
+    assert snapshot(edited / "work")[b"file"] == ("file", b"new")
+    workspace.close()
+
+
+def test_a_recorded_restore_is_not_repeated_over_later_edits(edited: Path, monkeypatch: pytest.MonkeyPatch):
+    """Only the journal was left behind: taking it for an unfinished restore would overwrite new work."""
+    _restore_and_die(edited, monkeypatch, Journal, "remove", dies_at=1)
+    assert (edited / "store" / "restore.journal").exists()
+    (edited / "work" / "file").write_text("new")  # by chance what it was before the restore
+
+    workspace = _open(edited)
+    assert snapshot(edited / "work")[b"file"] == ("file", b"new")
+    assert [c.kind for c in workspace.history.list(Query(limit=100)).checkpoints].count(Kind.RESTORE) == 1
+    assert not (edited / "store" / "restore.journal").exists()
+    workspace.close()
