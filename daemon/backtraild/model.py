@@ -131,8 +131,13 @@ class Limits:
 class WorkspaceConfig:
     """What a workspace's owner decided."""
 
+    auto_checkpoint: bool = True
+    max_checkpoints: int = 100
     exclude_patterns: tuple[str, ...] = ()
+    quiet: float = 0.5
+    patience: float = 10.0
     limits: Limits = Limits()
+    watcher: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +161,21 @@ class Diff:
     insertions: int
     deletions: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, as it stands in the log and goes to subscribers."""
+
+    epoch: str
+    seq: int
+    type: str
+    workspace: str
+    root: str
+    timestamp: datetime
+    checkpoint: int | None = None
+    session: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Blobs(Protocol):

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
-from support.disk import snapshot
 
 from backtraild.model import Intent, Kind
 from backtraild.restore.journal import Journal
 from backtraild.state import Query
 from backtraild.workspace import Workspace
 from backtraild.workspace.recorder import Recorder
+from support.disk import snapshot
 
 
 @pytest.fixture

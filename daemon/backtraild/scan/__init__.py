@@ -4,6 +4,8 @@ What happened is decided by lstat against the stat table, never by what an event
 entered through the descriptor of its parent, so a folder swapped for a symlink leads nowhere.
 """
 
+from backtraild.scan.crawl import crawl
+from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.scanner import Scanner, ScanResult
 
-__all__ = ["ScanResult", "Scanner"]
+__all__ = ["NoObserver", "Observer", "ScanResult", "Scanner", "crawl"]

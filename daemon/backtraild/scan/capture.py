@@ -30,6 +30,10 @@ SECOND_NS = 1_000_000_000
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOCTTY", 0)
 
 
+class _Gone(Exception):
+    """There is no such file any more. Not FileNotFoundError, which may also come out of the sink."""
+
+
 class _Unreadable(Exception):
     """The file is there, but its content is not to be had."""
 
@@ -90,7 +94,7 @@ def capture(
             else:
                 status, oid = _read_large(name, folder, sink)
                 return _row(status, oid, started)
-        except FileNotFoundError:
+        except _Gone:
             return None
         except ContentMoved:
             continue
@@ -124,7 +128,7 @@ def _read_whole(name: bytes, folder: int) -> tuple[os.stat_result, bytes]:
         try:
             before = _regular(descriptor)
             content = _whole(descriptor, min(before.st_size, WHOLE_UP_TO))
-            after = os.fstat(descriptor)
+            after = _status(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -142,7 +146,7 @@ def _read_large(name: bytes, folder: int, sink: BlobSink) -> tuple[os.stat_resul
     try:
         before = _regular(descriptor)
         oid = sink.add_blob_stream(before.st_size, partial(_pieces, descriptor))
-        if _moved(before, os.fstat(descriptor)):
+        if _moved(before, _status(descriptor)):
             raise ContentMoved
     finally:
         os.close(descriptor)
@@ -151,16 +155,23 @@ def _read_large(name: bytes, folder: int, sink: BlobSink) -> tuple[os.stat_resul
 
 def _regular(descriptor: int) -> os.stat_result:
     # Opened with O_NOFOLLOW and O_NONBLOCK: the name may have become a symlink or a FIFO since the look.
-    status = os.fstat(descriptor)
+    status = _status(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise ContentMoved
     return status
 
 
+def _status(descriptor: int) -> os.stat_result:
+    try:
+        return os.fstat(descriptor)
+    except OSError as error:
+        raise _Unreadable from error
+
+
 def _reading_failed(error: OSError) -> Exception:
     """ENOENT: it is gone. ELOOP, ENXIO, ENOTDIR: it became something else. The rest: it can't be read."""
     if isinstance(error, FileNotFoundError):
-        return error
+        return _Gone()
     return ContentMoved() if error.errno in (ELOOP, ENXIO, ENOTDIR) else _Unreadable()
 
 

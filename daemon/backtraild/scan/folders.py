@@ -29,10 +29,15 @@ def open_root(root: bytes) -> int:
     try:
         return os.open(root, _FOLDER_FLAGS)
     except OSError as error:
-        raise WorkspaceUnavailable(
-            f"The workspace's folder {os.fsdecode(root)} can't be opened: {error.strerror}.",
-            "Nothing is recorded as deleted; it is captured again when it is back.",
-        ) from error
+        raise unavailable(root, error) from error
+
+
+def unavailable(root: bytes, error: OSError) -> WorkspaceUnavailable:
+    """What to say where the workspace's own folder can't be looked into."""
+    return WorkspaceUnavailable(
+        f"The workspace's folder {os.fsdecode(root)} can't be opened: {error.strerror}.",
+        "Nothing is recorded as deleted; it is captured again when it is back.",
+    )
 
 
 def open_folder(name: bytes, parent: int) -> int:

@@ -12,6 +12,7 @@ from backtraild.ignore import IGNORE_FILES, FolderRules
 from backtraild.model import (
     BlobSink,
     Change,
+    Entry,
     Limits,
     Path,
     Skipped,
@@ -21,7 +22,8 @@ from backtraild.model import (
     split_path,
 )
 from backtraild.scan.capture import Left, capture, is_unchanged
-from backtraild.scan.folders import Folder, list_folder, open_folder, open_root, read_rules
+from backtraild.scan.folders import Folder, list_folder, open_folder, open_root, read_rules, unavailable
+from backtraild.scan.observer import NoObserver, Observer
 from backtraild.state import Skips, Stat, StatTable
 
 
@@ -31,6 +33,10 @@ class ScanResult:
 
     changes: dict[Path, Change]
     unsettled: frozenset[Path]  # not captured because they kept changing: look again soon
+
+
+# A folder on the way down, and those of its subfolders that are still to be entered.
+_Frame = tuple[Folder, Iterator[bytes]]
 
 
 @dataclass(slots=True)
@@ -62,6 +68,7 @@ class Scanner:
         sink: BlobSink,
         limits: Limits,
         *,
+        observer: Observer | None = None,
         enforce_limits: bool = False,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -71,6 +78,7 @@ class Scanner:
         self._skips = skips
         self._sink = sink
         self._limits = limits
+        self._observer = observer or NoObserver()
         self._enforce_limits = enforce_limits
         self._clock = clock
         self._found = _Findings()
@@ -118,6 +126,7 @@ class Scanner:
             finally:
                 os.close(place.descriptor)
             place = deeper
+            self._forget_file(place.path)  # a file that made way for the folder
         return place
 
     def _descend(self, place: Folder, name: bytes) -> Folder | None:
@@ -138,7 +147,7 @@ class Scanner:
             status = os.stat(name, dir_fd=place.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             self._forget(path)
-        except PermissionError:
+        except OSError:  # one file that can't be looked at must not end the look at the others
             self._skip(path, 0, SkipReason.UNREADABLE)
         else:
             self._look_at_status(place, name, path, status)
@@ -162,9 +171,9 @@ class Scanner:
 
     def _look_at_tree(self, descriptor: int, path: Path, rules: FolderRules) -> None:
         """Look at a folder and everything below it; owns the descriptor."""
-        frames: list[tuple[Folder, Iterator[bytes]]] = []
+        frames: list[_Frame] = []
         try:
-            frames.append(self._look_at_folder(descriptor, path, rules))
+            frames.append(self._enter(descriptor, path, rules))
             while frames:
                 place, subfolders = frames[-1]
                 name = next(subfolders, None)
@@ -174,10 +183,11 @@ class Scanner:
                 below = join_path(place.path, name)
                 opened = self._open_folder(place.descriptor, name, below)
                 if opened is not None:
-                    frames.append(self._look_at_folder(opened, below, place.rules.child(name)))
+                    frames.append(self._enter(opened, below, place.rules.child(name)))
         finally:
             for place, _ in frames:
                 os.close(place.descriptor)
+        self._observer.leave(path, self._found.visited)
         self._forget_unvisited(path)
 
     def _open_folder(self, parent: int, name: bytes, path: Path) -> int | None:
@@ -197,16 +207,25 @@ class Scanner:
         self._found.unreadable.append(path)
         self._skip(path, 0, SkipReason.UNREADABLE)
 
-    def _look_at_folder(
-        self, descriptor: int, path: Path, rules: FolderRules
-    ) -> tuple[Folder, Iterator[bytes]]:
+    def _enter(self, descriptor: int, path: Path, rules: FolderRules) -> _Frame:
+        try:
+            return self._look_at_folder(descriptor, path, rules)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def _look_at_folder(self, descriptor: int, path: Path, rules: FolderRules) -> _Frame:
         """Compare the files of one folder with their rows; its subfolders are left to the caller."""
+        self._observer.enter(path, descriptor)
         try:
             entries = list_folder(descriptor)
-        except OSError:
+        except OSError as error:
+            if not path:
+                raise unavailable(self._root, error) from error
             self._shut(path)
             return Folder(path, descriptor, rules), iter(())
         place = Folder(path, descriptor, read_rules(descriptor, rules, entries))
+        self._observer.govern(path, place.rules)
         known = self._table.folder(path)
         rows: list[tuple[bytes, Stat]] = []
         subfolders: list[bytes] = []
@@ -223,7 +242,7 @@ class Scanner:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            except PermissionError:  # a folder may be listed without its files being accessible
+            except OSError:  # a folder may be listed without its files being accessible
                 known.pop(name, None)
                 self._skip(below, 0, SkipReason.UNREADABLE)
                 continue
@@ -251,7 +270,7 @@ class Scanner:
                 name, place.descriptor, status, self._sink, self._limits.max_file_size, self._clock
             )
         if isinstance(captured, Stat):
-            self._record(path, known, captured)
+            self._note(path, None if known is None else known.entry, captured.entry)
             return captured
         if isinstance(captured, Left):
             self._skip(path, captured.size, captured.reason)
@@ -263,10 +282,12 @@ class Scanner:
             self._forget_files(place.path, {name: known})
         return None
 
-    def _record(self, path: Path, known: Stat | None, captured: Stat) -> None:
-        old = None if known is None else known.entry
-        if captured.entry != old:
-            self._found.changes[path] = Change(old, captured.entry)
+    def _note(self, path: Path, old: Entry | None, new: Entry | None) -> None:
+        """A step from one content to the next. Where hints overlap, a path may take several in one scan."""
+        earlier = self._found.changes.pop(path, None)
+        first = old if earlier is None else earlier.old
+        if first != new:
+            self._found.changes[path] = Change(first, new)
 
     def _skip(self, path: Path, size: int, reason: SkipReason) -> None:
         self._found.skipped.append(Skipped(path, size, reason))
@@ -285,9 +306,10 @@ class Scanner:
         if gone:
             self._table.remove(folder, gone)
             for name, known in gone.items():
-                self._found.changes[join_path(folder, name)] = Change(known.entry, None)
+                self._note(join_path(folder, name), known.entry, None)
 
     def _forget_below(self, path: Path) -> None:
+        self._observer.leave(path, frozenset())
         for folder in self._table.folders_below(path):
             self._forget_files(folder, self._table.folder(folder))
 
@@ -315,4 +337,4 @@ def _by_folder(dirty: Iterable[Path]) -> list[tuple[Path, list[bytes]]]:
         groups.setdefault(folder, []).append(name)
     if b"" in paths:
         return [(b"", [b""])]
-    return sorted(groups.items(), key=lambda group: group[0].count(b"/"))
+    return sorted(groups.items(), key=lambda group: group[0].count(b"/") + bool(group[0]))

@@ -57,8 +57,10 @@ class Database:
                 self.connection.execute("BEGIN")
                 yield
                 self.connection.execute("COMMIT")
-            except BaseException:
-                if self.connection.in_transaction:
+            except BaseException as error:
+                if _is_damage(error):
+                    self._begin_anew()
+                elif self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
 
@@ -89,6 +91,12 @@ class Database:
             raise
         return connection
 
+    def _begin_anew(self) -> None:
+        """Damage in the middle of the file shows only when it is read: what follows finds an empty table."""
+        self.connection.close()
+        self._discard()
+        self.connection = self._open()
+
     def _discard(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
@@ -105,6 +113,11 @@ def _failing() -> Iterator[None]:
             f"The table beside the store could not be used: {error}.",
             "Look at free space and permissions, then try again.",
         ) from error
+
+
+def _is_damage(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF  # the rest says more exactly what
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def borders(folder: Path) -> tuple[bytes, bytes]:

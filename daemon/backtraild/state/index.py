@@ -1,5 +1,6 @@
 """Finding checkpoints by time, kind, session, path or the beginning of their id, without opening them all."""
 
+import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,7 +28,11 @@ class Index:
     """One row a checkpoint, one row a changed path."""
 
     def __init__(self, database: Database) -> None:
-        self._connection = database.connection
+        self._database = database
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._database.connection  # another one once damage was found
 
     def numbers(self) -> set[int]:
         """The checkpoints that are indexed."""

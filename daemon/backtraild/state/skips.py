@@ -1,5 +1,6 @@
 """What the last looks at the disk left out, so that a look at one file can report all of it."""
 
+import sqlite3
 from collections.abc import Iterable
 
 from backtraild.model import Path, Skipped, SkipReason
@@ -10,7 +11,11 @@ class Skips:
     """Skipped paths of one workspace."""
 
     def __init__(self, database: Database) -> None:
-        self._connection = database.connection
+        self._database = database
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._database.connection  # another one once damage was found
 
     def all(self, limit: int = -1) -> list[Skipped]:
         """In the order of their paths."""
@@ -25,10 +30,14 @@ class Skips:
 
     def replace(self, looked_at: Path, found: Iterable[Skipped]) -> None:
         """What was found at a path and below it takes the place of what was known."""
-        self._connection.execute(
-            "DELETE FROM skips WHERE ?1 = x'' OR path = ?1 OR (path >= ?2 AND path < ?3)",
-            (looked_at, *borders(looked_at)),
-        )
+        # Two statements: one that also asked whether this is the root would read all rows every time.
+        if looked_at:
+            self._connection.execute(
+                "DELETE FROM skips WHERE path = ?1 OR (path >= ?2 AND path < ?3)",
+                (looked_at, *borders(looked_at)),
+            )
+        else:
+            self._connection.execute("DELETE FROM skips")
         self.add(found)
 
     def add(self, found: Iterable[Skipped]) -> None:

@@ -39,7 +39,10 @@ class StatTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._connection: sqlite3.Connection = database.connection
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._database.connection  # another one once damage was found
 
     @property
     def tree(self) -> str | None:
@@ -126,7 +129,7 @@ class StatTable:
     def clear(self) -> None:
         """Forget everything."""
         self._connection.execute("DELETE FROM files")
-        self._database.remember(_FILES, "0")
+        self._connection.execute("DELETE FROM facts WHERE name IN (?, ?)", (_TREE, _FILES))
 
 
 def _scope(folder: Path) -> tuple[str, tuple[Path, ...]]:

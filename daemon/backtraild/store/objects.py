@@ -1,7 +1,7 @@
 """Git's object format as bytes: ids, trees and pack entry types. Pure, and independent of libgit2.
 
 libgit2's TreeBuilder refuses names that are not UTF-8 and its writers hold the GIL, so objects are
-made here and only read through libgit2.
+made here; `packs` tells why they are not read by libgit2 either.
 """
 
 import hashlib

@@ -128,13 +128,13 @@ class PackWriter:
         return stem
 
     def abandon(self) -> None:
-        """Drop everything; harmless after `finish`."""
+        """Drop everything; harmless after `finish`. What can't be removed is removed at the next start."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+            with contextlib.suppress(OSError):
+                self._close()
         if self._temporary:
             for path in (self._temporary, self._temporary + ".idx"):
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(OSError):
                     os.unlink(path)
             self._temporary = ""
 
@@ -217,9 +217,13 @@ class PackWriter:
         self._buffer += checksum
         self._spill()
         os.fsync(self._descriptor)
-        os.close(self._descriptor)
-        self._descriptor = -1
+        self._close()
         return checksum
+
+    def _close(self) -> None:
+        # Forgotten first: after a failed close the number may already belong to another file.
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)
 
     def _hash_spilled(self) -> bytes:
         digest = hashlib.sha1(usedforsecurity=False)

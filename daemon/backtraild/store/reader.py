@@ -1,21 +1,21 @@
 """Reading objects, every byte checked against its id.
 
-libgit2 finds objects and undoes deltas. Only its pack backend is used: its reader of loose objects spins for
-ever on a truncated file. Loose objects, which only foreign tools put here, are read by `loose`, and large
-blobs are streamed by `stream`, because libgit2 wants all of an object in memory and holds the GIL.
+Nearly all lie in packs, which `packs` reads; loose ones, which only foreign tools put here, are read by
+`loose`. libgit2 reads neither: on some damaged files it crashes or hangs, and it wants all of an object in
+memory.
 """
 
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-
-import pygit2
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import Entry, ObjectId
-from backtraild.store import loose, stream
+from backtraild.store import loose
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, hash_prefix, object_id
+from backtraild.store.packs import DAMAGE, Packs
 from backtraild.store.text import count_text_lines
 
 COUNTED_UP_TO = 4 * 1024 * 1024
@@ -23,11 +23,7 @@ STREAM_FROM = 8 * 1024 * 1024
 TREE_CACHE_BYTES = 8 * 1024 * 1024
 FRESH_LIMIT = 20_000
 
-# What pygit2 makes of libgit2's complaints; a damaged size asks for more memory than there is.
-_UNREADABLE = (pygit2.GitError, ValueError, OSError, MemoryError)
-
-# Objects of every checkpoint lie in a pack of their own: without a limit each would keep a descriptor.
-pygit2.option(pygit2.enums.Option.SET_MWINDOW_FILE_LIMIT, 64)
+_Found = TypeVar("_Found")
 
 
 class Objects:
@@ -35,15 +31,16 @@ class Objects:
 
     def __init__(self, git_dir: str) -> None:
         self._folder = os.path.join(git_dir, "objects")
-        self._packs = pygit2.OdbBackendPack(self._folder)
-        # Objects in packs that libgit2 has not seen yet: asking it to look again costs a folder listing.
+        self._packs = Packs(os.path.join(self._folder, "pack"))
+        self._packs.refresh()
+        # Objects in packs that were not looked at yet: looking again costs a folder listing.
         self._fresh: set[ObjectId] = set()
         self._trees: OrderedDict[ObjectId, bytes] = OrderedDict()
         self._trees_size = 0
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
-        return oid in self._fresh or self._packs.exists(pygit2.Oid(raw=oid))
+        return oid in self._fresh or self._packs.has(oid)
 
     def added(self, oids: Iterable[ObjectId]) -> None:
         """Take note of objects that a finished pack holds."""
@@ -83,15 +80,8 @@ class Objects:
 
     def size(self, oid: ObjectId) -> int:
         """Length of a blob, from its header."""
-        for attempt in (1, 2):
-            try:
-                return int(self._packs.read_header(pygit2.Oid(raw=oid))[1])
-            except KeyError:
-                if attempt == 1:
-                    self._refresh()
-            except _UNREADABLE as error:
-                raise _damaged(oid, str(error)) from error
-        return len(self._find_loose(oid, ObjectType.BLOB))
+        size = self._look(oid, self._packs.size)
+        return len(self._find_loose(oid, ObjectType.BLOB)) if size is None else size
 
     def lines(self, oid: ObjectId) -> int | None:
         """How many lines a blob has; None where it is not text, or too large to be counted."""
@@ -100,31 +90,45 @@ class Objects:
     def chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """A blob's content piece by piece; damage is raised in place of the end."""
         size = self.size(oid)
-        pieces = stream.blob_pieces(self._folder, oid, size) if size >= STREAM_FROM else None
+        pieces = self._look(oid, self._packs.blob_pieces) if size >= STREAM_FROM else None
         if pieces is None:
             yield self.read_blob(oid)
             return
         digest = hashlib.sha1(hash_prefix(ObjectType.BLOB, size), usedforsecurity=False)
-        for piece in pieces:
+        while piece := self._next(oid, pieces):
             digest.update(piece)
             yield piece
         if digest.digest() != oid:
             raise _damaged(oid, "its content has changed")
 
     def _find(self, oid: ObjectId, kind: ObjectType) -> bytes:
-        for attempt in (1, 2):
+        found = self._look(oid, self._packs.read)
+        if found is None:
+            return self._find_loose(oid, kind)
+        if found[0] != kind:
+            raise _damaged(oid, "it has another type than expected")
+        return found[1]
+
+    def _look(self, oid: ObjectId, call: Callable[[ObjectId], _Found | None]) -> _Found | None:
+        """Ask the packs, and once more after a look for new ones: maintenance may have moved the object."""
+        try:
+            found = call(oid)
+        except DAMAGE:
+            found = None
+        if found is None:
             try:
-                found, content = self._packs.read(pygit2.Oid(raw=oid))
-            except KeyError:
-                if attempt == 1:
-                    self._refresh()
-            except _UNREADABLE as error:
+                self._refresh()
+                found = call(oid)
+            except DAMAGE as error:
                 raise _damaged(oid, str(error)) from error
-            else:
-                if found != kind:
-                    raise _damaged(oid, "it has another type than expected")
-                return content
-        return self._find_loose(oid, kind)
+        return found
+
+    @staticmethod
+    def _next(oid: ObjectId, pieces: Iterator[bytes]) -> bytes:
+        try:
+            return next(pieces, b"")
+        except DAMAGE as error:
+            raise _damaged(oid, str(error)) from error
 
     def _find_loose(self, oid: ObjectId, kind: ObjectType) -> bytes:
         content = loose.read(self._folder, oid, kind)

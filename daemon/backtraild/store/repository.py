@@ -30,6 +30,8 @@ _CONFIG = """\
 \thooksPath = /dev/null
 [gc]
 \tauto = 0
+[pack]
+\tindexVersion = 2
 [commit]
 \tgpgSign = false
 """
@@ -108,9 +110,10 @@ class Store:
             return oid
 
         base_tree = EMPTY_TREE if base is None else bytes.fromhex(base)
-        tree = trees.rebuild(base_tree, changes, self.objects.read_tree, write)
-        if tree == EMPTY_TREE:
-            pack.add(ObjectType.TREE, b"")
+        with _failing("written"):
+            tree = trees.rebuild(base_tree, changes, self.objects.read_tree, write)
+            if tree == EMPTY_TREE:
+                pack.add(ObjectType.TREE, b"")
         return tree
 
     def commit(self, pack: PackWriter, tree: ObjectId, draft: record.Draft) -> Checkpoint:

@@ -1,10 +1,11 @@
 """Reading a workspace's checkpoints: by name, as a list, one file of one, two compared."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from backtrail.errors import UnknownPath
+from backtrail.errors import UnknownPath, UsageError
 from backtrail.pathtext import to_text
 from backtraild import naming
 from backtraild.model import TREE_MODE, Change, Changes, Checkpoint, Diff, Entry, FileChange, Path
@@ -35,11 +36,23 @@ class History:
 
     def find(self, name: str) -> Checkpoint:
         """A checkpoint by any of its names, with at most the first thousand changes."""
+        self._recorder.catch_up()
         return self._parts.store.get(naming.resolve(name, _Names(self._parts), datetime.now(UTC)))
+
+    def newest(self) -> int | None:
+        """The newest checkpoint's number; None where there is none."""
+        return self._parts.store.newest
+
+    def numbers_after(self, number: int) -> Sequence[int]:
+        """The checkpoints that came after a number, oldest first."""
+        numbers = self._parts.store.numbers
+        return numbers[bisect_right(numbers, number) :]
 
     def list(self, query: Query) -> Page:
         """Checkpoints that answer a query. Their lists of changes may be cut short."""
         wanted = query.limit
+        if wanted < 1:
+            raise UsageError(f"A list of {wanted} checkpoints makes no sense.", "Ask for 1 or more.")
         found: list[Checkpoint] = []
         for checkpoint in self._matching(query):
             if len(found) == wanted:
@@ -78,6 +91,7 @@ class History:
 
     def _matching(self, query: Query) -> Iterator[Checkpoint]:
         """Checkpoints one by one; the index is asked again as long as somebody wants more."""
+        self._recorder.catch_up()
         before = query.before
         while rows := self._parts.index.select(replace(query, before=before, limit=query.limit + 1)):
             for number, certain in rows:
@@ -88,6 +102,8 @@ class History:
 
     def _touches(self, checkpoint: Checkpoint, path: Path) -> bool:
         """Did this checkpoint change a path? Asked only where the index does not know."""
+        if not self._parent_tree_is_left(checkpoint):
+            return True  # nobody can tell any more: better shown than lost
         old = checkpoint.parent_tree
         read = self._parts.store.objects.read_tree
         before = None if old is None else trees.find(bytes.fromhex(old), path, read)

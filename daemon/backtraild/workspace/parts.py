@@ -71,7 +71,10 @@ def _reconcile_index(parts: Parts) -> None:
 
 def _reconcile_stats(parts: Parts) -> None:
     tree = parts.store.newest_tree()
-    if tree is None or parts.table.tree == tree:
+    if parts.table.tree == tree:
+        return
+    if tree is None:  # all checkpoints were deleted: no file is captured any more
+        parts.table.clear()
         return
     try:
         changes = parts.changes_between(parts.table.tree, tree)

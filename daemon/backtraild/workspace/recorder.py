@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from backtrail.errors import StoreFailed
 from backtraild.ignore import FolderRules
 from backtraild.model import Changes, Checkpoint, Intent, Path
-from backtraild.scan import Scanner, ScanResult
+from backtraild.scan import Observer, Scanner, ScanResult, crawl
 from backtraild.store import (
     LISTED_CHANGES,
     Draft,
@@ -19,6 +19,7 @@ from backtraild.store import (
     summary,
 )
 from backtraild.workspace.parts import Parts, reconcile
+from backtraild.workspace.root import is_same_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,12 @@ class Look:
 class Recorder:
     """The only writer of a workspace's checkpoints."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, observer: Observer) -> None:
         self._parts = parts
+        self._observer = observer
         self._rules = FolderRules.for_root(parts.config.exclude_patterns)
         self.unsettled: frozenset[Path] = frozenset()
+        self._table_is_behind = False
 
     def save(
         self,
@@ -50,6 +53,8 @@ class Recorder:
         `dirty` names the paths that may have changed; without it everything is looked at.
         """
         check_message(intent.message or "")
+        # Another folder in the workspace's place: what is dirty in it is not what was dirty in the old one.
+        dirty = frozenset(dirty) if self._is_same_root() and dirty is not None else None
         checkpoint: Checkpoint | None = None
         parts = self._parts
         base = self._agreed_base()
@@ -63,9 +68,25 @@ class Recorder:
         except StoreFailed:
             if checkpoint is None:
                 raise
-            # The checkpoint is durable, only the table is behind: it is brought up to date at the next look.
-        self.unsettled = found.unsettled
+            # The checkpoint is durable, only the table is behind: it catches up when it is needed next.
+            self._table_is_behind = True
+        self.unsettled = found.unsettled | _not_looked_at(self.unsettled, dirty)
         return checkpoint
+
+    def delete(self, number: int) -> None:
+        """Let go of a checkpoint."""
+        self._parts.store.delete(number)
+        try:
+            with self._parts.database.transaction():
+                self._parts.index.remove([number])
+        except StoreFailed:
+            self._table_is_behind = True  # git has let go of it, and git is the truth
+
+    def catch_up(self) -> None:
+        """Make sure that the table knows every checkpoint, also after it could not be written."""
+        if self._table_is_behind:
+            reconcile(self._parts)
+            self._table_is_behind = False
 
     @contextlib.contextmanager
     def look(self) -> Iterator[Look]:
@@ -76,8 +97,16 @@ class Recorder:
             found = self._scan(pack, None, enforce_limits=False)
             yield Look(found.changes, PendingContent(pack, parts.store.objects))
 
+    def enter_folder(self, path: Path) -> None:
+        """Have a folder that has just appeared observed, with all that is in it, before it is looked at."""
+        crawl(self._parts.root, self._rules, path, self._observer)
+
+    def _is_same_root(self) -> bool:
+        return is_same_folder(self._parts.root, self._parts.database)
+
     def _agreed_base(self) -> str | None:
         """The newest checkpoint's tree, which the stat table describes as well."""
+        self.catch_up()
         base = self._parts.store.newest_tree()
         if base != self._parts.table.tree:
             reconcile(self._parts)
@@ -100,6 +129,7 @@ class Recorder:
             parts.skips,
             pack,
             parts.config.limits,
+            observer=self._observer,
             enforce_limits=enforce_limits,
         )
         try:
@@ -131,6 +161,14 @@ class Recorder:
             metadata=dict(intent.metadata),
         )
         return parts.store.commit(pack, tree, draft)
+
+
+def _not_looked_at(noted: frozenset[Path], dirty: frozenset[Path] | None) -> frozenset[Path]:
+    """Those of the noted paths that a look at the dirty ones, or at everything, did not reach."""
+    if dirty is None or b"" in dirty:
+        return frozenset()
+    folders = tuple(path + b"/" for path in dirty)
+    return frozenset(path for path in noted - dirty if not path.startswith(folders))
 
 
 @contextlib.contextmanager

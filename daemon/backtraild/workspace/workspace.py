@@ -1,13 +1,16 @@
 """The face of one workspace."""
 
+import time
 from collections.abc import Iterable
 
 from backtrail.errors import NothingToDo
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
+from backtraild.scan import NoObserver, Observer
 from backtraild.workspace.history import History
 from backtraild.workspace.parts import open_parts, reconcile
+from backtraild.workspace.pins import TemporaryPins
 from backtraild.workspace.recorder import Recorder
-from backtraild.workspace.restorer import Restorer
+from backtraild.workspace.restorer import Restorer, RestoreResult
 
 
 class Workspace:
@@ -17,15 +20,21 @@ class Workspace:
     (`guard.check_root`). Opening finishes what a crash left half-done.
     """
 
-    def __init__(self, root: str, folder: str, config: WorkspaceConfig | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        folder: str,
+        config: WorkspaceConfig | None = None,
+        observer: Observer | None = None,
+    ) -> None:
         self._parts = open_parts(root, folder, config or WorkspaceConfig())
-        self._recorder = Recorder(self._parts)
+        self._recorder = Recorder(self._parts, observer or NoObserver())
         self.history = History(self._parts, self._recorder)
+        self._pins = TemporaryPins(self._parts)
         self._restorer = Restorer(self._parts, self._recorder, self.history)
         self._restorer.recover()
         reconcile(self._parts)
         self.restore = self._restorer.restore
-        self.undo = self._restorer.undo
 
     def close(self) -> None:
         """Let go of the store."""
@@ -45,8 +54,17 @@ class Workspace:
             raise NothingToDo("Nothing has changed since the last checkpoint.")
         return checkpoint
 
+    def undo(self, *, dirty: Iterable[Path] | None = None) -> RestoreResult:
+        """Bring back the state before the last restore."""
+        self._recorder.catch_up()
+        return self._restorer.undo(dirty=dirty)
+
+    def enter_folder(self, path: Path) -> None:
+        """Have a folder that has just appeared observed at once."""
+        self._recorder.enter_folder(path)
+
     def unsettled(self) -> frozenset[Path]:
-        """What the last save could not capture because it kept changing: look at it again soon."""
+        """What no save could capture since it was last looked at, because it kept changing: look again soon."""
         return self._recorder.unsettled
 
     def skipped(self) -> list[Skipped]:
@@ -60,9 +78,7 @@ class Workspace:
     def delete(self, name: str) -> Checkpoint:
         """Let go of a checkpoint."""
         checkpoint = self.history.find(name)
-        self._parts.store.delete(checkpoint.number)
-        with self._parts.database.transaction():
-            self._parts.index.remove([checkpoint.number])
+        self._recorder.delete(checkpoint.number)
         return checkpoint
 
     def pin(self, name: str) -> Checkpoint:
@@ -76,3 +92,11 @@ class Workspace:
         number = self.history.find(name).number
         self._parts.store.unpin(number)
         return self._parts.store.get(number)
+
+    def pin_for(self, number: int, seconds: float) -> None:
+        """Keep a checkpoint for a while whatever retention says."""
+        self._pins.pin(number, time.time() + seconds)
+
+    def release_pins(self) -> None:
+        """Let go of those that were kept for a while which is over."""
+        self._pins.release(time.time())

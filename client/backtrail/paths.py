@@ -1,0 +1,67 @@
+"""Where Backtrail keeps things. `BACKTRAIL_HOME` puts everything under one folder."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+APPLICATION = "backtrail"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of one user's Backtrail."""
+
+    config: Path
+    data: Path
+    runtime: Path
+
+    @property
+    def config_file(self) -> Path:
+        """Defaults for all workspaces."""
+        return self.config / "config.toml"
+
+    @property
+    def registry(self) -> Path:
+        """Which folders are watched."""
+        return self.data / "workspaces.json"
+
+    @property
+    def event_log(self) -> Path:
+        """What has happened."""
+        return self.data / "events.db"
+
+    @property
+    def log_file(self) -> Path:
+        """What the daemon has to say about its own work."""
+        return self.data / "daemon.log"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one daemon that runs on this data."""
+        return self.data / "daemon.lock"
+
+    @property
+    def cookies(self) -> Path:
+        """Where the daemon makes files to learn that it has seen all earlier events."""
+        return self.runtime / "cookies"
+
+    def store(self, workspace: str) -> Path:
+        """The checkpoints of a workspace."""
+        return self.data / "workspaces" / workspace
+
+    def make(self) -> None:
+        """Create the folders, for this user only."""
+        for folder in (self.config, self.data, self.data / "workspaces", self.runtime):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def places() -> Places:
+    """The folders that hold in this environment."""
+    home = os.environ.get("BACKTRAIL_HOME")
+    if home:
+        top = Path(home).absolute()
+        return Places(top / "config", top / "data", top / "run")
+    dirs = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
+    return Places(Path(dirs.user_config_dir), Path(dirs.user_data_dir), Path(dirs.user_runtime_dir))

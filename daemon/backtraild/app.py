@@ -1,0 +1,123 @@
+"""The daemon process: one per user, from taking the lock to the last checkpoint."""
+
+import argparse
+import fcntl
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from types import FrameType
+
+from backtrail import __version__
+from backtrail.errors import BacktrailError
+from backtrail.paths import Places, places
+from backtraild.model import Event
+from backtraild.service import Service
+
+LOG_SIZE = 5 * 1024 * 1024
+LOG_FILES = 3
+
+_log = logging.getLogger("backtraild")
+
+
+class AlreadyRunning(BacktrailError):
+    """Another daemon works on the same data."""
+
+    code = "already-running"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until a signal ends it; the exit status."""
+    options = _parser().parse_args(arguments)
+    os.umask(0o077)
+    where = places()
+    try:
+        where.make()
+        with _Lock(where):
+            _set_up_logging(where, verbose=options.verbose)
+            return _run(where, options.watch)
+    except BacktrailError as error:
+        sys.stderr.write(f"backtraild: {error.message}\n")
+        if error.hint:
+            sys.stderr.write(f"  {error.hint}\n")
+        return error.exit_status
+
+
+def _run(where: Places, folders: Sequence[str]) -> int:
+    stopping = threading.Event()
+
+    def stop(signal_number: int, _: FrameType | None) -> None:
+        _log.info("stopping on %s", signal.Signals(signal_number).name)
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    service = Service(where, _log_event)
+    try:
+        service.start()
+        for folder in folders:
+            service.watch(folder)
+        service.wait_until_caught_up()
+        _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
+        stopping.wait()
+    finally:
+        service.stop()
+    _log.info("stopped")
+    return 0
+
+
+class _Lock:
+    """Held as long as the process lives, however it ends: the kernel lets go of it."""
+
+    def __init__(self, where: Places) -> None:
+        self._path = where.lock
+        self._descriptor = -1
+
+    def __enter__(self) -> None:
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.read(self._descriptor, 32).decode(errors="replace").strip()
+            os.close(self._descriptor)
+            raise AlreadyRunning(
+                f"Another Backtrail daemon is running (process {owner or 'unknown'}).",
+                "One is enough: it watches all folders. Stop it first if it shall be replaced.",
+            ) from error
+        os.ftruncate(self._descriptor, 0)
+        os.write(self._descriptor, b"%d\n" % os.getpid())
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+def _log_event(event: Event) -> None:
+    what = event.data.get("message") or event.data.get("reason") or ""
+    number = f" {event.checkpoint}" if event.checkpoint else ""
+    _log.info("event %d: %s%s %s %s", event.seq, event.type, number, event.workspace, what)
+
+
+def _set_up_logging(where: Places, *, verbose: bool) -> None:
+    line = logging.Formatter("%(asctime)s %(levelname)s %(threadName)s: %(message)s")
+    to_file = logging.handlers.RotatingFileHandler(where.log_file, maxBytes=LOG_SIZE, backupCount=LOG_FILES)
+    to_stderr = logging.StreamHandler()
+    for handler in (to_file, to_stderr):
+        handler.setFormatter(line)
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, handlers=[to_file, to_stderr], force=True
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="backtraild",
+        description="Watch folders and keep every settled state of them.",
+        epilog="Example: backtraild --watch ~/project. Ctrl-C or SIGTERM saves what is pending and ends it.",
+    )
+    parser.add_argument("--watch", action="append", default=[], metavar="PATH", help="also watch this folder")
+    parser.add_argument("--verbose", action="store_true", help="log more")
+    parser.add_argument("--version", action="version", version=f"backtraild {__version__}")
+    return parser

@@ -1,0 +1,84 @@
+"""Which folders are watched, and how: one small file, replaced as a whole."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from backtrail.errors import BacktrailError
+from backtrail.pathtext import from_text, to_text
+from backtraild import durable
+from backtraild.model import WorkspaceConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A watched folder. The id is made from its path, so that watching it again finds its checkpoints."""
+
+    id: str
+    root: str
+    config: WorkspaceConfig
+    paused: bool = False
+
+
+class _File(msgspec.Struct):
+    version: int
+    workspaces: list[Registered]
+
+
+class RegistryDamaged(BacktrailError):
+    """The list of watched folders can't be read."""
+
+    code = "registry-damaged"
+
+
+class Registry:
+    """The list of watched folders."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._entries = {entry.id: entry for entry in self._read()}
+
+    def __iter__(self) -> Iterator[Registered]:
+        return iter(list(self._entries.values()))
+
+    def get(self, workspace: str) -> Registered | None:
+        """An entry by its id."""
+        return self._entries.get(workspace)
+
+    def put(self, entry: Registered) -> None:
+        """Add or replace an entry, durably."""
+        self._write({**self._entries, entry.id: entry})
+
+    def remove(self, workspace: str) -> None:
+        """Forget an entry, durably."""
+        self._write({name: entry for name, entry in self._entries.items() if name != workspace})
+
+    def _read(self) -> list[Registered]:
+        try:
+            with open(self._path, "rb") as file:
+                entries = msgspec.json.decode(file.read(), type=_File).workspaces
+            return [replace(entry, root=os.fsdecode(from_text(entry.root))) for entry in entries]
+        except FileNotFoundError:
+            return []
+        except msgspec.DecodeError as error:
+            raise RegistryDamaged(
+                f"The list of watched folders, {self._path}, can't be read: {error}.",
+                "Move the file away and watch the folders again: their checkpoints are found by their paths.",
+            ) from error
+
+    def _write(self, entries: dict[str, Registered]) -> None:
+        shown = [replace(entry, root=to_text(os.fsencode(entry.root))) for entry in entries.values()]
+        content = msgspec.json.encode(_File(1, shown))
+        durable.replace_file(self._path, msgspec.json.format(content))
+        self._entries = entries
+
+
+def workspace_id(root: str) -> str:
+    """A name for a folder that is readable and belongs to its path alone."""
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:10]
+    readable = re.sub(r"[^a-z0-9]+", "-", os.path.basename(root).lower()).strip("-")[:24]
+    return f"{readable or 'workspace'}-{digest}"

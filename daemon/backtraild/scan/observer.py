@@ -1,0 +1,36 @@
+"""Who wants to know which folders are looked into: whatever watches them."""
+
+from collections.abc import Set
+from typing import Protocol
+
+from backtraild.ignore import FolderRules
+from backtraild.model import Path
+
+
+class Observer(Protocol):
+    """Told about captured folders, each before it is listed: a change after that is noticed or still seen."""
+
+    def enter(self, folder: Path, descriptor: int) -> None:
+        """This folder is about to be listed."""
+        ...
+
+    def govern(self, folder: Path, rules: FolderRules) -> None:
+        """These rules hold for what is directly in the folder."""
+        ...
+
+    def leave(self, scope: Path, entered: Set[Path]) -> None:
+        """All of a scope was looked at: folders in it that were not entered are captured no more."""
+        ...
+
+
+class NoObserver:
+    """Nobody wants to know."""
+
+    def enter(self, folder: Path, descriptor: int) -> None:
+        """Nothing happens."""
+
+    def govern(self, folder: Path, rules: FolderRules) -> None:
+        """Nothing happens."""
+
+    def leave(self, scope: Path, entered: Set[Path]) -> None:
+        """Nothing happens."""

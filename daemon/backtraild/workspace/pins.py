@@ -1,0 +1,37 @@
+"""Pins with an end: kept in the table, so that losing it only keeps a checkpoint for longer."""
+
+import msgspec
+
+from backtraild.workspace.parts import Parts
+
+_FACT = "pinned_until"
+
+
+class TemporaryPins:
+    """Checkpoints that are protected for a while."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def pin(self, number: int, until: float) -> None:
+        """Protect a checkpoint until a time, in seconds since 1970. One that is pinned anyway stays so."""
+        if self._parts.store.get(number).pinned:
+            return
+        self._parts.store.pin(number)
+        self._remember({**self._known(), str(number): until})
+
+    def release(self, now: float) -> None:
+        """Take the protection from those whose time is over."""
+        known = self._known()
+        over = [name for name, until in known.items() if until <= now]
+        for name in over:
+            if self._parts.store.has(int(name)):
+                self._parts.store.unpin(int(name))
+        if over:
+            self._remember({name: until for name, until in known.items() if name not in over})
+
+    def _known(self) -> dict[str, float]:
+        return msgspec.json.decode(self._parts.database.fact(_FACT) or "{}", type=dict[str, float])
+
+    def _remember(self, pins: dict[str, float]) -> None:
+        self._parts.database.remember(_FACT, msgspec.json.encode(pins).decode())
