@@ -15,8 +15,10 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-run: $(READY)  ## install into .venv and show what is there so far
-	@$(BIN)/python -m backtraild
+WORKSPACE ?= .
+
+run: $(READY)  ## install into .venv and watch a folder, WORKSPACE=path or this one; Ctrl-C ends it
+	@$(BIN)/backtraild --watch '$(WORKSPACE)'
 
 lint: $(READY)  ## style, types and import rules
 	$(BIN)/ruff check .

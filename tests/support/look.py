@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from backtraild.ignore import FolderRules
-from backtraild.model import Limits
+from backtraild.model import ContentMoved, Limits
 from backtraild.scan import Scanner, ScanResult
 from backtraild.state import Database, Skips, StatTable
 
@@ -21,7 +21,10 @@ class Sink(dict[bytes, bytes]):
         return oid
 
     def add_blob_stream(self, size: int, read: Callable[[], Iterator[bytes]]) -> bytes:
-        return self.add_blob(b"".join(read()))
+        content = b"".join(read())
+        if len(content) != size:
+            raise ContentMoved
+        return self.add_blob(content)
 
 
 class Looker:

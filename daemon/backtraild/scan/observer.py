@@ -14,6 +14,10 @@ class Observer(Protocol):
         """This folder is about to be listed."""
         ...
 
+    def shut_out(self, folder: Path, reason: str) -> None:
+        """This folder would be captured, but can't be listed."""
+        ...
+
     def govern(self, folder: Path, rules: FolderRules) -> None:
         """These rules hold for what is directly in the folder."""
         ...
@@ -27,6 +31,9 @@ class NoObserver:
     """Nobody wants to know."""
 
     def enter(self, folder: Path, descriptor: int) -> None:
+        """Nothing happens."""
+
+    def shut_out(self, folder: Path, reason: str) -> None:
         """Nothing happens."""
 
     def govern(self, folder: Path, rules: FolderRules) -> None:

@@ -199,11 +199,13 @@ class Scanner:
             if error.errno in (ENOTDIR, ELOOP):  # swapped for a file or a symlink since it was listed
                 self._found.unsettled.add(path)
             else:
-                self._shut(path)
+                self._shut(path, error)
             return None
 
-    def _shut(self, path: Path) -> None:
+    def _shut(self, path: Path, error: OSError) -> None:
         """A folder that can't be listed keeps the content last captured."""
+        self._observer.shut_out(path, error.strerror or str(error))
+        self._found.visited.add(path)
         self._found.unreadable.append(path)
         self._skip(path, 0, SkipReason.UNREADABLE)
 
@@ -222,7 +224,7 @@ class Scanner:
         except OSError as error:
             if not path:
                 raise unavailable(self._root, error) from error
-            self._shut(path)
+            self._shut(path, error)
             return Folder(path, descriptor, rules), iter(())
         place = Folder(path, descriptor, read_rules(descriptor, rules, entries))
         self._observer.govern(path, place.rules)

@@ -35,7 +35,6 @@ BASES_BYTES = 8 * 1024 * 1024
 LONGEST_CHAIN = 4096  # git itself makes none longer: more is a circle
 
 _OFFSET_DELTA, _REF_DELTA = 6, 7
-_PACK_HEADER = 12
 _ENTRY_HEADER = 64  # an object's type and size, and its base's id or distance, with room to spare
 
 Place = tuple[str, int]
@@ -111,8 +110,6 @@ class Packs:
         if kind == _OFFSET_DELTA:
             distance, used = _distance(raw, used)
             base = name, offset - distance
-            if not _PACK_HEADER <= base[1] < offset:
-                raise ValueError("its base lies outside the pack")
         elif kind == _REF_DELTA:
             base = self._finder.find(raw[used : used + ID_LENGTH])
             used += ID_LENGTH

@@ -1,9 +1,10 @@
 """Choosing how to watch a workspace."""
 
-import os
+import logging
 import sys
 
 from backtraild.watch.dirt import Dirt
+from backtraild.watch.mounts import is_remote
 from backtraild.watch.polling import PollingWatcher
 from backtraild.watch.stock import StockWatcher
 from backtraild.watch.watcher import Watcher
@@ -11,33 +12,27 @@ from backtraild.watch.watcher import Watcher
 if sys.platform == "linux":
     from backtraild.watch.inotify import InotifyHub
 
-# File systems whose changes are made by others, of which this kernel learns nothing.
-_REMOTE = (
-    "nfs",
-    "cifs",
-    "smb",
-    "9p",
-    "fuse",
-    "afs",
-    "ceph",
-    "glusterfs",
-    "lustre",
-    "vboxsf",
-    "prl_fs",
-    "davfs",
-)
+# An event of our own needs a tenth of a millisecond; a machine under load gets time.
+COOKIE_SECONDS = 5.0
+
+_log = logging.getLogger(__name__)
 
 
 class Hub:
     """Makes watchers; on Linux they share one descriptor."""
 
     def __init__(self, cookie_folder: str) -> None:
-        self._inotify = InotifyHub(cookie_folder) if sys.platform == "linux" else None
+        self._inotify: InotifyHub | None = None
+        self._trouble: str | None = None
+        if sys.platform == "linux":
+            self._start_inotify(cookie_folder)
 
     def watcher(self, root: bytes, dirt: Dirt, wanted: str = "auto") -> Watcher:
         """The best watcher there is for a workspace's file system, or polling where that is wanted."""
         if wanted == "poll" or is_remote(root):
             return PollingWatcher(dirt)
+        if self._trouble is not None:
+            return PollingWatcher(dirt, trouble=self._trouble)
         return self._inotify.attach(dirt) if self._inotify else StockWatcher(root, dirt)
 
     def close(self) -> None:
@@ -45,22 +40,24 @@ class Hub:
         if self._inotify:
             self._inotify.stop_reading()
 
+    def _start_inotify(self, cookie_folder: str) -> None:
+        """Watch with inotify if an event of our own comes back; no file is made in a workspace to find out."""
+        try:
+            self._inotify = InotifyHub(cookie_folder)
+        except OSError as error:
+            self._distrust(f"inotify can't be used ({error.strerror})")
+            return
+        try:
+            self._inotify.watch_cookies()
+        except OSError as error:
+            # The limit of watches, most likely. Every folder will say so, and they recover one by one.
+            _log.warning("The folder of cookies can't be watched: %s.", error.strerror)
+            return
+        if not self._inotify.barrier(COOKIE_SECONDS):
+            self._inotify.stop_reading()
+            self._inotify = None
+            self._distrust("inotify does not report changes on this system")
 
-def is_remote(root: bytes) -> bool:
-    """Does the folder lie on a file system that others can change unseen?"""
-    return file_system_type(root).startswith(_REMOTE)
-
-
-def file_system_type(root: bytes) -> str:
-    """What the kernel calls the file system that holds a folder; empty where it can't be told."""
-    device = os.stat(root).st_dev
-    wanted = f"{os.major(device)}:{os.minor(device)}"
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            rows = [line.split() for line in file]
-    except OSError:
-        return ""
-    for row in rows:
-        if row[2] == wanted:
-            return row[row.index("-") + 1]
-    return ""
+    def _distrust(self, reason: str) -> None:
+        self._trouble = f"{reason}, so everything is looked at from time to time"
+        _log.warning("%s.", self._trouble)

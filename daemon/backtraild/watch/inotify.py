@@ -8,6 +8,7 @@ the worker lists the folder after its watch has the new path.
 
 import ctypes
 import itertools
+import logging
 import os
 import threading
 from collections.abc import Mapping, Set
@@ -23,8 +24,9 @@ from watchdog.observers.inotify_c import (
     inotify_rm_watch,
 )
 
-from backtraild.ignore import FolderRules
+from backtraild.ignore import IGNORE_FILES, FolderRules
 from backtraild.model import Path, join_path
+from backtraild.watch.branches import Branches
 from backtraild.watch.dirt import Dirt
 
 # Opening and reading are left out: the daemon's own reads would flood it.
@@ -49,6 +51,10 @@ LIMIT_REACHED = (
     "the limit of inotify watches is reached; `sudo sysctl fs.inotify.max_user_watches={}` raises it"
 )
 
+_READ_AGAIN_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
 
 class _Target(NamedTuple):
     watcher: "InotifyWatcher"
@@ -63,26 +69,30 @@ class InotifyHub(InotifyFD):
         super().__init__()
         os.set_inheritable(self._inotify_fd, False)
         self.name = "inotify reader"
-        self._targets: dict[int, _Target] = {}
-        self._watchers: set[InotifyWatcher] = set()
+        # The kernel gives a folder one watch, also where it lies in two workspaces: hence several targets.
+        self._targets: dict[int, tuple[_Target, ...]] = {}
+        self._changing = threading.Lock()  # of the targets together with the kernel's table
+        self._watchers: frozenset[InotifyWatcher] = frozenset()
         self._cookie_folder = os.fsencode(cookie_folder)
+        self._cookie_watch: int | None = None
         self._cookies: dict[bytes, threading.Event] = {}
         self._numbers = itertools.count(1)
         os.makedirs(cookie_folder, 0o700, exist_ok=True)
         for leftover in os.listdir(cookie_folder):
             os.unlink(os.path.join(cookie_folder, leftover))
-        self._cookie_watch = self._add(self._cookie_folder, InotifyConstants.IN_CREATE)
         self.start()
 
     def attach(self, dirt: Dirt) -> "InotifyWatcher":
         """Watch a workspace; its folders follow as they are entered."""
         watcher = InotifyWatcher(self, dirt)
-        self._watchers = self._watchers | {watcher}
+        with self._changing:
+            self._watchers |= {watcher}
         return watcher
 
     def detach(self, watcher: "InotifyWatcher") -> None:
         """Watch a workspace no more."""
-        self._watchers = self._watchers - {watcher}
+        with self._changing:
+            self._watchers -= {watcher}
 
     def stop_reading(self) -> None:
         """End the thread and let the kernel drop all watches."""
@@ -91,31 +101,41 @@ class InotifyHub(InotifyFD):
 
     def watch(self, descriptor: int, target: _Target) -> int:
         """Watch an open folder; through its descriptor, because its path may lead elsewhere by now."""
-        number = self._add(b"/proc/self/fd/%d" % descriptor, _CHANGES)
-        self._targets[number] = target
+        with self._changing:
+            number = self._add(b"/proc/self/fd/%d" % descriptor, _CHANGES)
+            self._targets[number] = (*self._others(number, target.watcher), target)
         return number
 
     def redirect(self, number: int, target: _Target) -> None:
         """Give a watch another target, if it is still there."""
-        if number in self._targets:
-            self._targets[number] = target
+        with self._changing:
+            if number in self._targets:
+                self._targets[number] = (*self._others(number, target.watcher), target)
 
-    def unwatch(self, number: int, target_folder: Path) -> None:
-        """Drop a watch, unless it has been given to the folder's new path."""
-        target = self._targets.get(number)
-        if target is not None and target.folder == target_folder:
-            del self._targets[number]
-            inotify_rm_watch(self._inotify_fd, WatchDescriptor(number))
+    def unwatch(self, number: int, watcher: "InotifyWatcher", folder: Path) -> None:
+        """Drop a watch, unless it has been given to the folder's new path or serves another workspace."""
+        with self._changing:
+            targets = self._targets.get(number, ())
+            if not any(target.watcher is watcher and target.folder == folder for target in targets):
+                return
+            others = self._others(number, watcher)
+            if others:
+                self._targets[number] = others
+            else:
+                del self._targets[number]
+                inotify_rm_watch(self._inotify_fd, WatchDescriptor(number))
 
     def barrier(self, seconds: float) -> bool:
         """Everything the kernel has queued before this call has been marked when it returns True.
 
-        A file made in a folder of our own is reported through the same queue, behind all that was there.
+        A file made in a folder of our own is reported through the same queue, behind all that was there. If
+        the queue has overflowed meanwhile, everything is marked instead, which is as good.
         """
         name = b"%d" % next(self._numbers)
         seen = self._cookies[name] = threading.Event()
         path = os.path.join(self._cookie_folder, name)
         try:
+            self.watch_cookies()
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             os.unlink(path)
             return seen.wait(seconds)
@@ -124,24 +144,50 @@ class InotifyHub(InotifyFD):
         finally:
             del self._cookies[name]
 
+    def watch_cookies(self) -> None:
+        """Watch our own folder; an OSError where the kernel gives no watch for it, at least for now."""
+        with self._changing:
+            if self._cookie_watch is None:
+                self._cookie_watch = self._add(self._cookie_folder, InotifyConstants.IN_CREATE)
+
+    def run(self) -> None:
+        """Read until stopped; a reader that has given up would be a daemon that misses everything."""
+        while self.should_keep_running():
+            try:
+                super().run()
+            except Exception:
+                _log.exception("Reading events failed; everything is looked at instead.")
+                self._lost("reading events failed")
+                self.stopped_event.wait(_READ_AGAIN_SECONDS)
+
     def handle_event(self, event: InotifyEvent) -> None:
         """Called by the reading thread for every event."""
         if event.mask & InotifyConstants.IN_Q_OVERFLOW:
-            for watcher in self._watchers:
-                watcher.dirt.mark_everything(OVERFLOW)
-            return
-        if event.wd == self._cookie_watch:
-            cookie = self._cookies.get(event.name)
-            if cookie is not None:
-                cookie.set()
-            return
-        target = self._targets.get(event.wd)
-        if target is None:
-            return
+            self._lost(OVERFLOW)
+        elif event.wd == self._cookie_watch:
+            self._noticed_cookie(event)
+        elif event.mask & InotifyConstants.IN_IGNORED:
+            with self._changing:
+                self._targets.pop(event.wd, None)
+        else:
+            for target in self._targets.get(event.wd, ()):
+                target.watcher.noticed(target, event)
+
+    def _noticed_cookie(self, event: InotifyEvent) -> None:
         if event.mask & InotifyConstants.IN_IGNORED:
-            self._targets.pop(event.wd, None)
-            return
-        target.watcher.noticed(target, event)
+            self._cookie_watch = None  # the folder was removed; the next barrier says that it can't tell
+        cookie = self._cookies.get(event.name)
+        if cookie is not None:
+            cookie.set()
+
+    def _lost(self, reason: str) -> None:
+        for watcher in self._watchers:
+            watcher.dirt.mark_everything(reason)
+        for cookie in list(self._cookies.values()):
+            cookie.set()
+
+    def _others(self, number: int, watcher: "InotifyWatcher") -> tuple[_Target, ...]:
+        return tuple(target for target in self._targets.get(number, ()) if target.watcher is not watcher)
 
     def _add(self, path: bytes, mask: int) -> int:
         number: int = inotify_add_watch(self._inotify_fd, path, mask)
@@ -152,7 +198,7 @@ class InotifyHub(InotifyFD):
 
 
 class InotifyWatcher:
-    """The watches of one workspace."""
+    """The watches of one workspace. Only `noticed` runs in the reading thread, the rest in the worker."""
 
     kind = "inotify"
 
@@ -161,6 +207,7 @@ class InotifyWatcher:
         self.dirt = dirt
         self._numbers: dict[Path, int] = {}
         self._unwatched: dict[Path, str] = {}
+        self._known = Branches()
 
     @property
     def unwatched(self) -> Mapping[Path, str]:
@@ -174,13 +221,24 @@ class InotifyWatcher:
 
     def enter(self, folder: Path, descriptor: int) -> None:
         """Add the watch, or renew it where the folder has been replaced; to be called before listing."""
+        self._known.add(folder)
+        before = self._numbers.get(folder)
         try:
-            self._numbers[folder] = self._hub.watch(descriptor, _Target(self, folder))
-            self._unwatched.pop(folder, None)
+            number = self._hub.watch(descriptor, _Target(self, folder))
         except OSError as error:
-            self._numbers.pop(folder, None)
             limit = LIMIT_REACHED.format(_twice_the_limit())
-            self._unwatched[folder] = limit if error.errno == ENOSPC else str(error.strerror)
+            self.shut_out(folder, limit if error.errno == ENOSPC else str(error.strerror))
+            return
+        self._numbers[folder] = number
+        self._unwatched.pop(folder, None)
+        if before is not None and before != number:
+            self._hub.unwatch(before, self, folder)  # of the folder that was here before
+
+    def shut_out(self, folder: Path, reason: str) -> None:
+        """A captured folder can't be entered, or not be watched."""
+        self._known.add(folder)
+        self._unwatched[folder] = reason
+        self._drop(folder)
 
     def govern(self, folder: Path, rules: FolderRules) -> None:
         """From now on, changes of what is excluded are not even hints."""
@@ -190,16 +248,11 @@ class InotifyWatcher:
 
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """Drop the watches of folders that are captured no more."""
-        if scope and scope not in self._numbers and scope not in self._unwatched:
-            return  # no folder, or one that was never entered: then none below it was
-        gone = [
-            path for path in (*self._numbers, *self._unwatched) if _is_in(path, scope) and path not in entered
-        ]
-        for path in gone:
-            self._unwatched.pop(path, None)
-            number = self._numbers.pop(path, None)
-            if number is not None:
-                self._hub.unwatch(number, path)
+        for path in self._known.below(scope):
+            if path not in entered:
+                self._unwatched.pop(path, None)
+                self._drop(path)
+                self._known.remove(path)
 
     def barrier(self, seconds: float) -> bool:
         """Wait until everything that happened before is marked."""
@@ -214,15 +267,26 @@ class InotifyWatcher:
         """An event of one of our watches; runs in the reading thread."""
         is_folder = bool(event.mask & InotifyConstants.IN_ISDIR)
         if not event.name:
-            if not target.folder and event.mask & _SELF:
-                self.dirt.mark_everything("the workspace's folder was moved, deleted or unmounted")
-        elif target.rules is None or not target.rules.excludes(event.name, is_folder):
+            self._noticed_itself(target.folder, event)
+        elif (
+            target.rules is None
+            or event.name in IGNORE_FILES  # they count even where they exclude themselves
+            or not target.rules.excludes(event.name, is_folder)
+        ):
             path = join_path(target.folder, event.name)
             self.dirt.mark(path, is_new_folder=is_folder and bool(event.mask & _ARRIVED))
 
+    def _noticed_itself(self, folder: Path, event: InotifyEvent) -> None:
+        """An event of the folder as such; where its parent is watched too, that one has told the most of it."""
+        if not folder and event.mask & _SELF:
+            self.dirt.mark_everything("the workspace's folder was moved, deleted or unmounted")
+        elif event.mask & InotifyConstants.IN_UNMOUNT:
+            self.dirt.mark(folder, is_new_folder=True)  # what lay under the mount is to be watched now
 
-def _is_in(path: Path, scope: Path) -> bool:
-    return not scope or path == scope or path.startswith(scope + b"/")
+    def _drop(self, folder: Path) -> None:
+        number = self._numbers.pop(folder, None)
+        if number is not None:
+            self._hub.unwatch(number, self, folder)
 
 
 def _twice_the_limit() -> int:

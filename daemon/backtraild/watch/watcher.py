@@ -24,6 +24,10 @@ class Watcher(Protocol):
         """A captured folder is about to be listed: from now on, changes in it are noticed."""
         ...
 
+    def shut_out(self, folder: Path, reason: str) -> None:
+        """A captured folder can't be listed: it counts as unwatched."""
+        ...
+
     def govern(self, folder: Path, rules: FolderRules) -> None:
         """Changes of what these rules exclude from the folder need not be noticed."""
         ...

@@ -1,0 +1,193 @@
+"""The stat table and the list of skipped files: names are bytes, and folders have exact borders."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from backtraild.model import EXECUTABLE_MODE, FILE_MODE, Change, Entry, Skipped, SkipReason, split_path
+from backtraild.state import Database, Skips, Stat, StatTable
+
+# Around `/` in the order of bytes stand `.` and `0`; the end of the bytes is 0xff.
+TRICKY = [
+    b"a",
+    b"a-b",
+    b"a.b",
+    b"a/b",
+    b"a/b/c",
+    b"a/\xff",
+    b"a/\xff/\xff",
+    b"a0",
+    b"a0/b",
+    b"a\xff",
+    b"ab",
+    b"b",
+    b"\xff/a",
+]
+paths = st.sampled_from(TRICKY) | st.lists(
+    st.sampled_from([b"a", b"b", b"-", b"0", b"\xff", b".", b"a b"]), min_size=1, max_size=4
+).map(b"/".join)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(str(tmp_path / "state.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    opened = Database(str(tmp_path_factory.mktemp("state") / "state.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def table(database: Database) -> StatTable:
+    return StatTable(database)
+
+
+def row(number: int) -> Stat:
+    return Stat(FILE_MODE, bytes([number % 256]) * 20, number, number * 10**9, number * 10**9 + 1, number)
+
+
+def fill(table: StatTable, files: list[bytes]) -> None:
+    for number, path in enumerate(files):
+        folder, name = split_path(path)
+        table.put(folder, [(name, row(number))])
+
+
+def is_below(path: bytes, folder: bytes) -> bool:
+    return not folder or path.startswith(folder + b"/")
+
+
+@given(st.lists(paths, unique=True, max_size=12), paths | st.just(b""))
+@example(TRICKY, b"a")
+@example(TRICKY, b"a/b")
+@example(TRICKY, b"\xff")
+@example(TRICKY, b"")
+def test_what_is_below_a_folder_is_found_and_nothing_beside_it(
+    shared: Database, files: list[bytes], folder: bytes
+) -> None:
+    """A deleted folder takes its files along, not those of a neighbour with a similar name."""
+    table = StatTable(shared)
+    table.clear()
+    fill(table, files)
+    table.adopt("ab" * 20, {path: Change(None, row(0).entry) for path in files})
+    wanted = {path: row(number) for number, path in enumerate(files) if is_below(path, folder)}
+    assert dict(table.below(folder)) == wanted
+    assert sorted(table.folders_below(folder)) == sorted({split_path(path)[0] for path in wanted})
+    at_or_below = {path for path in files if path == folder or is_below(path, folder)}
+    assert table.count(folder) == len(at_or_below)
+
+
+def test_a_folder_gives_the_files_directly_in_it(table: StatTable) -> None:
+    """A look at one folder compares with these."""
+    fill(table, TRICKY)
+    assert set(table.folder(b"a")) == {b"b", b"\xff"}
+    assert set(table.folder(b"")) == {b"a", b"a-b", b"a.b", b"a0", b"a\xff", b"ab", b"b"}
+    assert table.folder(b"nothing") == {}
+
+
+def test_a_file_is_found_by_its_whole_path(table: StatTable) -> None:
+    """Every field comes back as it was put, also for a name that is not UTF-8."""
+    odd = Stat(EXECUTABLE_MODE, b"\xfe" * 20, 2**40, 1_700_000_000_123_456_789, -1, 2**62)
+    table.put(b"a/\xff", [(b"\xff\n", odd)])
+    assert table.get(b"a/\xff/\xff\n") == odd
+    assert odd.entry == Entry(EXECUTABLE_MODE, b"\xfe" * 20)
+    for path in (b"a", b"a/\xff", b"\xff\n", b"a/\xff/\xff"):
+        assert table.get(path) is None
+
+
+def test_putting_replaces_and_removing_forgets(table: StatTable) -> None:
+    """A changed file has one row, a deleted one has none."""
+    fill(table, [b"d/x", b"d/y", b"x"])
+    table.put(b"d", [(b"x", row(100))])
+    table.remove(b"d", [b"y", b"never there"])
+    assert dict(table.below(b"")) == {b"d/x": row(100), b"x": row(2)}
+    assert table.size() == 102
+
+
+def test_clearing_forgets_everything(table: StatTable) -> None:
+    """The start of a table that begins anew."""
+    fill(table, TRICKY)
+    table.adopt("ab" * 20, {path: Change(None, row(0).entry) for path in TRICKY})
+    assert table.files == len(TRICKY)
+    table.clear()
+    assert (table.files, table.size(), list(table.below(b""))) == (0, 0, [])
+
+
+def test_the_tree_is_remembered_beside_the_rows(table: StatTable, database: Database) -> None:
+    """It tells whose files the rows are; both change in one transaction."""
+    assert table.tree is None
+    some = Entry(FILE_MODE, bytes(20))
+    with contextlib.suppress(ZeroDivisionError), database.transaction():
+        table.adopt("ab" * 20, {b"a": Change(None, some)})
+        raise ZeroDivisionError
+    assert (table.tree, table.files) == (None, 0)
+    table.adopt("cd" * 20, {b"a": Change(None, some), b"b": Change(None, some)})
+    assert (table.tree, table.files) == ("cd" * 20, 2)
+    table.adopt("ef" * 20, {b"a": Change(some, None), b"b": Change(some, some)})
+    assert (table.tree, table.files) == ("ef" * 20, 1)
+
+
+def test_following_another_tree_marks_what_differs(table: StatTable) -> None:
+    """After a restore or a lost transaction, exactly the files that differ are read again."""
+    fill(table, [b"same", b"d/changed", b"d/gone", b"becomes"])
+    new = Entry(EXECUTABLE_MODE, b"\x77" * 20)
+    old = Entry(FILE_MODE, bytes(20))
+    table.follow(
+        {
+            b"d/changed": Change(old, new),
+            b"d/gone": Change(old, None),
+            b"becomes": Change(old, None),
+            b"becomes/folder": Change(None, new),
+        },
+        "ef" * 20,
+    )
+    rows = dict(table.below(b""))
+    assert rows.pop(b"same") == row(0)
+    assert {path: (stat.entry, stat.ctime_ns) for path, stat in rows.items()} == {
+        b"d/changed": (new, -1),
+        b"becomes/folder": (new, -1),
+    }
+    assert table.tree == "ef" * 20
+
+
+def skipped(path: bytes, reason: SkipReason = SkipReason.TOO_LARGE) -> Skipped:
+    return Skipped(path, 5, reason)
+
+
+@given(
+    st.lists(paths, unique=True, max_size=12), paths | st.just(b""), st.lists(paths, unique=True, max_size=3)
+)
+@example(TRICKY, b"a", [])
+@example(TRICKY, b"a/b", [b"a/b"])
+@example(TRICKY, b"\xff", [])
+@example(TRICKY, b"", [b"a"])
+def test_a_look_replaces_what_was_skipped_there_and_nowhere_else(
+    shared: Database, known: list[bytes], looked_at: bytes, found: list[bytes]
+) -> None:
+    """A look at one folder says nothing about the large file in the folder beside it."""
+    skips = Skips(shared)
+    skips.replace(b"", [])
+    skips.add(map(skipped, known))
+    fresh = [skipped(path, SkipReason.CHANGING) for path in found]
+    skips.replace(looked_at, fresh)
+    kept = {path: skipped(path) for path in known if path != looked_at and not is_below(path, looked_at)}
+    wanted = kept | {left.path: left for left in fresh}
+    assert skips.all() == [wanted[path] for path in sorted(wanted)]
+    assert skips.count() == len(wanted)
+    assert skips.all(2) == skips.all()[:2]
+
+
+def test_every_reason_comes_back(database: Database) -> None:
+    """A person asks why a file is not in the checkpoint."""
+    skips = Skips(database)
+    every = [Skipped(b"%d\xff" % at, 2**50, reason) for at, reason in enumerate(SkipReason)]
+    skips.add(every)
+    assert skips.all() == every
