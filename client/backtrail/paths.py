@@ -1,10 +1,13 @@
 """Where Backtrail keeps things. `BACKTRAIL_HOME` puts everything under one folder."""
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from backtrail.errors import BacktrailError
 
 APPLICATION = "backtrail"
 
@@ -52,9 +55,23 @@ class Places:
         return self.data / "workspaces" / workspace
 
     def make(self) -> None:
-        """Create the folders, for this user only."""
+        """Create the folders, and keep all others out of them."""
         for folder in (self.config, self.data, self.data / "workspaces", self.runtime):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if stat.S_IMODE(folder.stat().st_mode) != 0o700:
+                    folder.chmod(0o700)
+            except OSError as error:
+                raise UnusableFolder(
+                    f"Backtrail's folder {folder} can't be used: {error.strerror}.",
+                    "Make room for it, or set BACKTRAIL_HOME to a folder of your own.",
+                ) from error
+
+
+class UnusableFolder(BacktrailError):
+    """A folder that Backtrail needs can't be made, or belongs to somebody else."""
+
+    code = "unusable-folder"
 
 
 def places() -> Places:

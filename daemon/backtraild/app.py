@@ -3,7 +3,6 @@
 import argparse
 import fcntl
 import logging
-import logging.handlers
 import os
 import signal
 import sys
@@ -14,11 +13,14 @@ from types import FrameType
 from backtrail import __version__
 from backtrail.errors import BacktrailError
 from backtrail.paths import Places, places
+from backtraild import logs
 from backtraild.model import Event
 from backtraild.service import Service
 
-LOG_SIZE = 5 * 1024 * 1024
-LOG_FILES = 3
+# A thread that answers must not wait for one that captures: Python's own 5 ms add up over a request.
+SWITCH_SECONDS = 0.0005
+READY_CHECK_SECONDS = 0.2
+BUG = 70
 
 _log = logging.getLogger("backtraild")
 
@@ -33,17 +35,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run until a signal ends it; the exit status."""
     options = _parser().parse_args(arguments)
     os.umask(0o077)
+    sys.setswitchinterval(SWITCH_SECONDS)
     where = places()
     try:
         where.make()
         with _Lock(where):
-            _set_up_logging(where, verbose=options.verbose)
+            logs.set_up(where.log_file, verbose=options.verbose)
             return _run(where, options.watch)
     except BacktrailError as error:
         sys.stderr.write(f"backtraild: {error.message}\n")
         if error.hint:
             sys.stderr.write(f"  {error.hint}\n")
         return error.exit_status
+    except Exception:
+        _log.exception("The daemon ends because of a bug or of a machine that fails it.")
+        return BUG
 
 
 def _run(where: Places, folders: Sequence[str]) -> int:
@@ -59,9 +65,11 @@ def _run(where: Places, folders: Sequence[str]) -> int:
     try:
         service.start()
         for folder in folders:
-            service.watch(folder)
-        service.wait_until_caught_up()
-        _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
+            service.watch(os.path.abspath(folder), wait=False)
+        while not stopping.is_set() and not service.wait_until_caught_up(READY_CHECK_SECONDS):
+            pass
+        if not stopping.is_set():
+            _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
         stopping.wait()
     finally:
         service.stop()
@@ -98,17 +106,6 @@ def _log_event(event: Event) -> None:
     what = event.data.get("message") or event.data.get("reason") or ""
     number = f" {event.checkpoint}" if event.checkpoint else ""
     _log.info("event %d: %s%s %s %s", event.seq, event.type, number, event.workspace, what)
-
-
-def _set_up_logging(where: Places, *, verbose: bool) -> None:
-    line = logging.Formatter("%(asctime)s %(levelname)s %(threadName)s: %(message)s")
-    to_file = logging.handlers.RotatingFileHandler(where.log_file, maxBytes=LOG_SIZE, backupCount=LOG_FILES)
-    to_stderr = logging.StreamHandler()
-    for handler in (to_file, to_stderr):
-        handler.setFormatter(line)
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO, handlers=[to_file, to_stderr], force=True
-    )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,14 +3,19 @@
 import threading
 from collections.abc import Callable, Mapping
 
+from backtrail.errors import BacktrailError
+
+Tell = Callable[[str, Mapping[str, str]], None]
+
 
 class Health:
     """Troubles by their cause. Written by the worker, read by whoever asks for the status."""
 
-    def __init__(self, tell: Callable[[str, Mapping[str, str]], None]) -> None:
+    def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._lock = threading.Lock()
         self._troubles: dict[str, str] = {}
+        self._untold: list[tuple[str, Mapping[str, str]]] = []
         self.activity = "scanning"
 
     @property
@@ -30,7 +35,8 @@ class Health:
             known = self._troubles.get(cause)
             self._troubles[cause] = reason
         if known != reason:
-            self._tell("degraded", {"cause": cause, "reason": reason})
+            self._untold.append(("degraded", {"cause": cause, "reason": reason}))
+        self._tell_all()
 
     def well(self, cause: str) -> None:
         """This is no longer wrong."""
@@ -38,4 +44,14 @@ class Health:
             known = self._troubles.pop(cause, None)
             healthy = not self._troubles
         if known is not None and healthy:
-            self._tell("recovered", {"cause": cause, "reason": known})
+            self._untold.append(("recovered", {"cause": cause, "reason": known}))
+        self._tell_all()
+
+    def _tell_all(self) -> None:
+        """A full disk also keeps this from being told: it is told later, in its order."""
+        try:
+            while self._untold:
+                self._tell(*self._untold[0])
+                del self._untold[0]
+        except BacktrailError:
+            pass

@@ -1,27 +1,36 @@
 """A workspace that is being watched: hints go in, checkpoints and events come out. Used by one thread."""
 
-import logging
+import contextlib
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from backtrail.errors import NothingToDo
+from backtrail.errors import BacktrailError, NothingToDo, StoreDamaged
 from backtrail.pathtext import to_text
 from backtraild.health import Health
 from backtraild.model import Checkpoint, Intent, Kind, Path, Status
 from backtraild.registry import Registered
-from backtraild.settle import Pace, Restraint
+from backtraild.settle import Loss, Losses, Pace, Restraint
 from backtraild.state import EventLog
-from backtraild.watch import Dirt, Hub, Taken
+from backtraild.watch import OVERFLOW, Dirt, Hub, Interruptible, Taken
 from backtraild.workspace import RestoreResult, Workspace
 
 BARRIER_SECONDS = 2.0
-# Most of a workspace gone or rewritten at once: the state before it is kept for a while.
-MASS_CHANGE_FILES = 20
+# The state before most of a workspace went or was rewritten is kept this long, whatever retention says.
 MASS_CHANGE_KEPT = 7 * 24 * 3600.0
+NOT_WATCHING = "while Backtrail was not watching"
 
-_log = logging.getLogger(__name__)
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a workspace without asking its store; a new one after everything that was done."""
+
+    files: int
+    checkpoints: int
+    last: Checkpoint | None
+    watcher: str
 
 
 class Keeper:
@@ -35,61 +44,99 @@ class Keeper:
         self._health = health
         self._dirt = dirt
         self._restraint = Restraint(Pace(entry.config.quiet, entry.config.patience))
-        self._resting: frozenset[Path] = frozenset()
+        self._losses = Losses()
+        self.resting: frozenset[Path] = frozenset()
+        # Until everything has been looked at once, hints alone say too little.
+        self._look_at_everything = True
         self.watcher = hub.watcher(os.fsencode(entry.root), dirt, entry.config.watcher)
+        self._observer = Interruptible(self.watcher)
         try:
-            self.workspace = Workspace(entry.root, folder, entry.config, self.watcher)
+            self.workspace = Workspace(entry.root, folder, entry.config, self._observer)
         except BaseException:
             self.watcher.close()
             raise
+        newest = self.workspace.history.newest() or 0
+        self._told = min(newest, events.last_checkpoint(entry.id))
+        self.facts = Facts(self.workspace.files, self.workspace.checkpoints, None, self.watcher.kind)
 
     def close(self) -> None:
         """Stop watching and let go of the store."""
         self.watcher.close()
         self.workspace.close()
 
-    def catch_up(self, *, force: bool = False) -> None:
-        """Install the watches and save what changed while nobody watched; the baseline, if there is none."""
-        self._dirt.take()  # the look below sees everything anyway
-        self._tell_lost_events()
-        if self.workspace.history.newest() is None:
-            baseline = self.workspace.start(force=force)
-            self._tell(baseline)
-            self._append("initialized", baseline.number, None, {"files": baseline.files_changed_count})
-        else:
-            self._saved(Intent(Kind.AUTO, metadata={"catch_up": True}), None)
+    def catch_up(self, circumstance: str, *, automatic: bool, force: bool, stop: Callable[[], bool]) -> None:
+        """Install the watches and save what changed while nobody watched; the baseline, if there is none.
+
+        Without automatic checkpoints, what changed waits for the next one that somebody asks for.
+        """
+        self.tell_new()
+        self.workspace.check_root()
+        with self._observer.until(stop), self._taken():
+            if self.workspace.history.newest() is None:
+                baseline = self.workspace.start(force=force)
+                self._done(baseline)
+                self._append("initialized", baseline.number, None, {"files": baseline.files_changed_count})
+            elif automatic:
+                metadata = {"catch_up": True}
+                self._saved(Intent(Kind.AUTO, metadata=metadata, circumstance=circumstance), None)
+            else:
+                self.workspace.enter_folder(b"")
+                self._dirt.mark_everything(f"changes were possible {circumstance}")
+        self._look_at_everything = False
+        self._done(None)
 
     def save(self, intent: Intent, *, allow_empty: bool = False, full: bool = False) -> Checkpoint:
         """A checkpoint with every write that finished before the call; NothingToDo if that changed nothing."""
-        checkpoint = self._saved(intent, self._everything_so_far(full), allow_empty=allow_empty)
+        with self._everything_so_far(full) as dirty:
+            checkpoint = self._saved(intent, dirty, allow_empty=allow_empty)
         if checkpoint is None:
             raise NothingToDo("Nothing has changed since the last checkpoint.")
         return checkpoint
 
-    def save_settled(self, now: float) -> Checkpoint | None:
+    def save_settled(self, now: float, stop: Callable[[], bool]) -> Checkpoint | None:
         """An automatic checkpoint of what has settled; None if it would equal the newest one."""
-        taken = self._dirt.take()
-        if taken.reason:
-            self._resting = frozenset()
-            return self._saved_or_put_back(taken, Intent(Kind.AUTO), None)
-        self._resting |= self._restraint.held_back(taken.paths, now)
-        return self._saved_or_put_back(taken, Intent(Kind.AUTO), taken.paths - self._resting)
+        with self._taken() as taken, self._observer.until(stop):
+            if taken.reason or self._look_at_everything:
+                self.resting = frozenset()
+                metadata = {"looked_at_everything": taken.reason} if taken.reason else {}
+                return self._saved(Intent(Kind.AUTO, metadata=metadata), None)
+            held = self._restraint.held_back(taken.paths, now)
+            self.resting |= held
+            return self._saved(Intent(Kind.AUTO), taken.paths - held) if taken.paths - held else None
 
     def release_rested(self, now: float) -> float | None:
         """Large restless files whose time has come are dirty again; when the next one's will have come."""
-        released = self._resting - self._restraint.held_back(self._resting, now)
-        self._resting -= released
+        released = self.resting - self._restraint.held_back(self.resting, now)
+        self.resting -= released
         for path in released:
             self._dirt.mark(path)
-        return self._restraint.first_release(self._resting)
+        return self._restraint.first_release(self.resting)
 
     def restore(self, name: str, paths: Sequence[Path] = ()) -> RestoreResult:
         """Go back to a checkpoint; what has not been saved yet goes into the safety checkpoint."""
-        return self._told(self.workspace.restore(name, paths, dirty=self._everything_so_far(full=False)))
+        with self._everything_so_far(full=False) as dirty:
+            result = self.workspace.restore(name, paths, dirty=dirty)
+        self._done(None)
+        return result
 
     def undo(self) -> RestoreResult:
         """Take the last restore back."""
-        return self._told(self.workspace.undo(dirty=self._everything_so_far(full=False)))
+        with self._everything_so_far(full=False) as dirty:
+            result = self.workspace.undo(dirty=dirty)
+        self._done(None)
+        return result
+
+    def delete(self, names: Sequence[str]) -> list[Checkpoint]:
+        """Let go of checkpoints: of all of them, or of none if one is unknown."""
+        found = {checkpoint.number: checkpoint for checkpoint in map(self.workspace.history.find, names)}
+        for number, checkpoint in found.items():
+            if number == self.workspace.history.newest():
+                # The disk now differs from the newest that is left, in files of which no hint will come.
+                self._look_at_everything = True
+            self.workspace.delete(str(number))
+            self._append("checkpoint_deleted", number, checkpoint.session, {"id": checkpoint.id})
+        self._done(None)
+        return list(found.values())
 
     def watch_new_folders(self) -> None:
         """Folders that have just appeared get their watches at once, so that what goes on in them counts."""
@@ -101,58 +148,85 @@ class Keeper:
         for folder in self.watcher.unwatched:
             self._dirt.mark(folder)
 
-    def _everything_so_far(self, full: bool) -> Iterable[Path] | None:
+    def tell_new(self) -> None:
+        """Checkpoints without an event get it: new ones, and those whose event a crash or full disk swallowed."""
+        for number in self.workspace.history.numbers_after(self._told):
+            try:
+                checkpoint = self.workspace.history.find(str(number))
+            except StoreDamaged:  # nothing can be told of it
+                self._told = number
+                continue
+            kind = "checkpoint_restored" if checkpoint.kind is Kind.RESTORE else "checkpoint_created"
+            self._append(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
+            self._told = number
+        self._health.well("log")
+
+    @contextlib.contextmanager
+    def _everything_so_far(self, full: bool) -> Iterator[Iterable[Path] | None]:
         """What to look at so that nothing written before this moment is missed; None is everything."""
         complete = self.watcher.barrier(BARRIER_SECONDS)
-        taken = self._dirt.take()
-        resting, self._resting = self._resting, frozenset()
-        return None if full or taken.reason or not complete else taken.paths | resting
+        with self._taken() as taken:
+            resting, self.resting = self.resting, frozenset()
+            everything = full or taken.reason or not complete or self._look_at_everything
+            yield None if everything else taken.paths | resting
 
-    def _saved_or_put_back(
-        self, taken: Taken, intent: Intent, dirty: Iterable[Path] | None
-    ) -> Checkpoint | None:
+    @contextlib.contextmanager
+    def _taken(self) -> Iterator[Taken]:
+        """The dirt; it is as dirty as before if looking at it fails."""
+        taken, resting = self._dirt.take(), self.resting
+        if taken.reason == OVERFLOW:
+            self._health.trouble("events", f"Changes were missed: {taken.reason}; everything is looked at.")
         try:
-            return self._saved(intent, dirty)
+            yield taken
         except BaseException:
             self._dirt.put_back(taken)
+            self.resting |= resting
             raise
+        if taken.reason:
+            self._health.well("events")
 
     def _saved(
         self, intent: Intent, dirty: Iterable[Path] | None, *, allow_empty: bool = False
     ) -> Checkpoint | None:
-        before = self.workspace.history.newest()
-        files, _ = self.workspace.totals()
+        before, files = self.workspace.history.newest(), self.workspace.files
+        activity = self._health.activity
+        self._health.activity = "scanning" if dirty is None else activity
         try:
             checkpoint = self.workspace.save(intent, dirty, allow_empty=allow_empty)
         except NothingToDo:
             checkpoint = None
-        for path in self.workspace.unsettled():
-            self._dirt.mark(path)
-        if checkpoint is not None:
-            self._restraint.captured(
-                {change.path: change.size for change in checkpoint.files_changed}, time.monotonic()
-            )
-            self._tell(checkpoint)
-            if before is not None:
-                self._keep_before_mass_change(before, files, checkpoint)
-        self._check_watches()
+        finally:
+            self._health.activity = activity
+        if dirty is None:
+            self._look_at_everything = False
+        self._done(checkpoint)
+        if checkpoint is not None and before is not None:
+            self._keep_before_mass_change(before, files, checkpoint)
         return checkpoint
 
-    def _told(self, result: RestoreResult) -> RestoreResult:
-        for checkpoint in (result.safety_checkpoint, result.result):
-            if checkpoint is not None and checkpoint.number > self._events.last_checkpoint(self._entry.id):
-                self._tell(checkpoint)
-        return result
+    def _done(self, checkpoint: Checkpoint | None) -> None:
+        """Take note of what a look at the disk led to, and tell of it."""
+        now = time.monotonic()
+        if checkpoint is not None:
+            self._restraint.captured({file.path: file.size for file in checkpoint.files_changed}, now)
+        unsettled = self.workspace.unsettled()
+        self._restraint.kept_changing(unsettled - self.resting, now)
+        self.resting |= unsettled
+        self._check_watches()
+        self._refresh_facts(checkpoint)
+        try:
+            self.tell_new()
+        except BacktrailError as error:  # the checkpoint is there all the same; the worker tells of it later
+            self._health.trouble("log", error.message)
 
-    def _tell_lost_events(self) -> None:
-        """Checkpoints whose event a crash swallowed get it now."""
-        last = self._events.last_checkpoint(self._entry.id)
-        for number in self.workspace.history.numbers_after(last):
-            self._tell(self.workspace.history.find(str(number)))
-
-    def _tell(self, checkpoint: Checkpoint) -> None:
-        kind = "checkpoint_restored" if checkpoint.kind is Kind.RESTORE else "checkpoint_created"
-        self._append(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
+    def _refresh_facts(self, checkpoint: Checkpoint | None) -> None:
+        newest, last = self.workspace.history.newest(), checkpoint or self.facts.last
+        if newest is None or (last is not None and last.number != newest):
+            last = None
+        if last is None and newest is not None:
+            with contextlib.suppress(StoreDamaged):
+                last = self.workspace.history.find(str(newest))
+        self.facts = Facts(self.workspace.files, self.workspace.checkpoints, last, self.watcher.kind)
 
     def _append(
         self, kind: str, checkpoint: int | None, session: str | None, data: Mapping[str, Any]
@@ -161,12 +235,19 @@ class Keeper:
         self._events.append(kind, self._entry.id, root, checkpoint, session, data)
 
     def _keep_before_mass_change(self, before: int, files: int, checkpoint: Checkpoint) -> None:
-        lost = sum(1 for change in checkpoint.files_changed if change.status in _LOSSES)
-        lost = max(lost, checkpoint.files_changed_count if not checkpoint.files_changed_complete else 0)
-        if lost < MASS_CHANGE_FILES or lost * 2 < files:
-            return
-        self.workspace.pin_for(before, MASS_CHANGE_KEPT)
-        self._append("mass_change", before, None, {"changed": lost, "files": files, "pinned": before})
+        if checkpoint.kind is Kind.RESTORE or not checkpoint.files_changed_count:
+            return  # a restore has its safety checkpoint
+        if checkpoint.files_changed_complete:
+            statuses = [change.status for change in checkpoint.files_changed]
+            deleted, rewritten = statuses.count(Status.DELETED), statuses.count(Status.MODIFIED)
+        else:
+            deleted, rewritten = self.workspace.losses(checkpoint)
+        found = self._losses.noted(Loss(before, files, deleted, rewritten), time.monotonic())
+        if found is not None:
+            self.workspace.pin_for(found.before, MASS_CHANGE_KEPT)
+            until = {"pinned": found.before, "pinned_seconds": MASS_CHANGE_KEPT}
+            lost = {"files": found.files, "deleted": found.deleted, "rewritten": found.rewritten}
+            self._append("mass_change", found.before, None, {**lost, **until})
 
     def _check_watches(self) -> None:
         reasons = sorted(set(self.watcher.unwatched.values()))
@@ -175,9 +256,6 @@ class Keeper:
             self._health.trouble("watches", f"{count:,} folders can't be watched: {'; '.join(reasons)}")
         else:
             self._health.well("watches")
-
-
-_LOSSES = (Status.DELETED, Status.MODIFIED)
 
 
 def _shown(checkpoint: Checkpoint) -> dict[str, Any]:

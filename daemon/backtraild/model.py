@@ -142,13 +142,14 @@ class WorkspaceConfig:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Why a checkpoint is wanted. Without a message, it says what changed."""
+    """Why a checkpoint is wanted. Without a message, it says what changed, and under which circumstance."""
 
     kind: Kind = Kind.MANUAL
     message: str | None = None
     session: str | None = None
     turn: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    circumstance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,11 @@ class Blobs(Protocol):
         """The content, piece by piece; raises StoreDamaged, at the latest in place of the end, unless every
         byte is what was stored."""
         ...
+
+
+def is_below(path: Path, folder: Path) -> bool:
+    """Does a path lie somewhere inside a folder? Not if it is the folder itself."""
+    return path != folder and (not folder or path.startswith(folder + b"/"))
 
 
 class ContentMoved(Exception):

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from backtrail.errors import BacktrailError
+from backtrail.errors import BacktrailError, StoreFailed
 from backtrail.pathtext import from_text, to_text
 from backtraild import durable
 from backtraild.model import WorkspaceConfig
+
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Registered:
     root: str
     config: WorkspaceConfig
     paused: bool = False
+    forced: bool = False  # its owner lifted the size limits; a baseline that a crash cut short keeps that
 
 
 class _File(msgspec.Struct):
@@ -60,11 +63,13 @@ class Registry:
     def _read(self) -> list[Registered]:
         try:
             with open(self._path, "rb") as file:
-                entries = msgspec.json.decode(file.read(), type=_File).workspaces
-            return [replace(entry, root=os.fsdecode(from_text(entry.root))) for entry in entries]
+                found = msgspec.json.decode(file.read(), type=_File)
+            if found.version > VERSION:
+                raise ValueError(f"it was written by a newer Backtrail (version {found.version})")
+            return [_checked(entry) for entry in found.workspaces]
         except FileNotFoundError:
             return []
-        except msgspec.DecodeError as error:
+        except (OSError, ValueError) as error:  # msgspec's errors are ValueErrors
             raise RegistryDamaged(
                 f"The list of watched folders, {self._path}, can't be read: {error}.",
                 "Move the file away and watch the folders again: their checkpoints are found by their paths.",
@@ -72,9 +77,22 @@ class Registry:
 
     def _write(self, entries: dict[str, Registered]) -> None:
         shown = [replace(entry, root=to_text(os.fsencode(entry.root))) for entry in entries.values()]
-        content = msgspec.json.encode(_File(1, shown))
-        durable.replace_file(self._path, msgspec.json.format(content))
+        content = msgspec.json.encode(_File(VERSION, shown))
+        try:
+            durable.replace_file(self._path, msgspec.json.format(content))
+        except OSError as error:
+            raise StoreFailed(
+                f"The list of watched folders could not be written: {error.strerror or error}.",
+                "Nothing was changed. Look at free space and permissions, then try again.",
+            ) from error
         self._entries = entries
+
+
+def _checked(entry: Registered) -> Registered:
+    root = os.fsdecode(from_text(entry.root))
+    if entry.id != workspace_id(root):
+        raise ValueError(f"{entry.id} is not the name of {entry.root}")
+    return replace(entry, root=root)
 
 
 def workspace_id(root: str) -> str:

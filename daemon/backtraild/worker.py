@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import os
 import queue
 import threading
@@ -10,19 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-from backtrail.errors import BacktrailError, NothingToDo, WorkspaceUnavailable
+from backtrail.errors import BacktrailError, NothingToDo, RefusedWorkspace, WorkspaceUnavailable
 from backtrail.pathtext import to_text
+from backtraild import gitlock
 from backtraild.health import Health
-from backtraild.keeper import Keeper
+from backtraild.keeper import NOT_WATCHING, Facts, Keeper
 from backtraild.model import Intent, Kind
 from backtraild.registry import Registered
 from backtraild.settle import Pace, due_at, due_with_git
 from backtraild.state import EventLog
-from backtraild.watch import Dirt, Hub
+from backtraild.timers import Timers
+from backtraild.watch import Dirt, Hub, Interrupted
 
 RETRY_SECONDS = 5.0
-UNWATCHED_SECONDS = 10.0
-AUDIT_SECONDS = 6 * 3600.0
+AWAY = "while the folder was not available"
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -36,39 +38,66 @@ class _Request(NamedTuple):
 class Worker:
     """Keeps one workspace checkpointed until it is stopped."""
 
-    def __init__(
-        self, entry: Registered, folder: str, hub: Hub, events: EventLog, *, force: bool = False
-    ) -> None:
+    def __init__(self, entry: Registered, folder: str, hub: Hub, events: EventLog) -> None:
         self._entry = entry
         self._folder = folder
         self._hub = hub
         self._events = events
-        self._force = force
         self._dirt = Dirt()
         self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
         self._pace = Pace(entry.config.quiet, entry.config.patience)
-        self._git_lock = os.path.join(entry.root, ".git", "index.lock")
         self._git_busy_since: float | None = None
+        self._keeper: Keeper | None = None
+        self._is_current = False  # everything has been looked at, and hints have come in ever since
+        self._circumstance = NOT_WATCHING
         self._retry_at = 0.0
-        self._audit_at = time.monotonic() + AUDIT_SECONDS
-        self._unwatched_at = 0.0
+        self._timers = Timers(time.monotonic())
         self._stopping = False
+        self._ended = False
+        self._ending = threading.Lock()
         self.paused = entry.paused
         self.health = Health(self._tell)
-        self.caught_up = threading.Event()
+        # How the first look ended; whoever asked for the workspace to be watched waits for it.
+        self.first_look: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=f"worker {entry.id}")
         self._thread.start()
+
+    @property
+    def facts(self) -> Facts | None:
+        """What is known of the workspace; never waits for the thread."""
+        keeper = self._keeper
+        return None if keeper is None else keeper.facts
+
+    @property
+    def pending(self) -> int:
+        """How many paths wait to be looked at."""
+        keeper = self._keeper
+        return self._dirt.count() + (0 if keeper is None else len(keeper.resting))
 
     def ask(self, action: Callable[[Keeper], _Answer]) -> "Future[_Answer]":
         """Let the worker do something with the workspace, between its own looks."""
         answer: Future[_Answer] = Future()
-        self._requests.put(_Request(action, answer))
+        with self._ending:
+            if self._ended:
+                answer.set_exception(WorkspaceUnavailable("This workspace is watched no more."))
+            else:
+                self._requests.put(_Request(action, answer))
         self._dirt.wake()
         return answer
 
     def suspect_everything(self, reason: str) -> None:
         """Something happened that may have hidden changes: look at everything."""
         self._dirt.mark_everything(reason)
+
+    def accept_root(self) -> "Future[None]":
+        """Whatever folder is there now is the workspace, if it was not taken for it."""
+
+        def accept(keeper: Keeper) -> None:
+            if not self._is_current:
+                keeper.workspace.adopt_root()
+                self._retry_at = 0.0
+
+        return self.ask(accept)
 
     def pause(self, paused: bool) -> None:
         """Stop or go on making automatic checkpoints; hints are gathered all the while."""
@@ -84,124 +113,160 @@ class Worker:
         """Wait for the end of the thread."""
         self._thread.join()
 
+    @property
+    def _is_automatic(self) -> bool:
+        return self._entry.config.auto_checkpoint and not self.paused
+
     def _run(self) -> None:
-        keeper: Keeper | None = None
-        while not self._stopping:
-            keeper = keeper or self._opened()
-            if keeper is None:
-                self._refuse_requests()
-                self._dirt.wait(RETRY_SECONDS)
-            else:
-                self._answer_requests(keeper)
-                self._dirt.wait(self._turn(keeper))
-        if keeper is not None:
-            self._finish(keeper)
-        self._refuse_requests()
-
-    def _opened(self) -> Keeper | None:
-        """Open the workspace and catch up with it; None if that is not possible now."""
-        keeper: Keeper | None = None
         try:
-            keeper = Keeper(self._entry, self._folder, self._hub, self._events, self.health, self._dirt)
-            keeper.catch_up(force=self._force)
-        except BacktrailError as error:
-            self._failed(error)
-            if keeper is not None:
-                keeper.close()
-            return None
-        self.health.well("work")
-        self.health.activity = "paused" if self.paused else "watching"
-        self.caught_up.set()
-        return keeper
+            while not self._stopping:
+                self._dirt.wait(self._step())
+            self._finish()
+        finally:
+            with self._ending:
+                self._ended = True
+            self._refuse_requests("Backtrail is stopping.")
+            if not self.first_look.done():
+                self.first_look.set_exception(WorkspaceUnavailable("Backtrail is stopping."))
 
-    def _turn(self, keeper: Keeper) -> float | None:
-        """Do what is due; how long to wait then, None for until something happens."""
-        now = time.monotonic()
-        if now < self._retry_at:
-            return self._retry_at - now
+    def _step(self) -> float | None:
+        """Do what is due; how long to wait then."""
+        if not self._is_current and self._may_retry():
+            self._catch_up()
+        self._answer_requests()
+        left = self._retry_at - time.monotonic()
+        if not self._is_current or left > 0:
+            return None if math.isinf(left) else max(0.0, left)
         try:
-            wait = self._tend(keeper, now)
-        except BacktrailError as error:
+            wait = self._tend()
+        except Exception as error:
             self._failed(error)
-            self._retry_at = now + RETRY_SECONDS
             return RETRY_SECONDS
-        self.health.well("work")
-        self.health.activity = "paused" if self.paused else "watching"
+        self._succeeded()
         return wait
 
-    def _tend(self, keeper: Keeper, now: float) -> float | None:
+    def _may_retry(self) -> bool:
+        """Whoever asks for something does not wait for the time of the next attempt."""
+        asked_for = not self._requests.empty() and not math.isinf(self._retry_at)
+        return asked_for or time.monotonic() >= self._retry_at
+
+    def _catch_up(self) -> None:
+        """Open the workspace and look at everything in it."""
+        self.health.activity = "scanning"
+        try:
+            if self._keeper is not None:
+                self._keeper.workspace.check_root()
+            keeper = self._reopened()
+            keeper.catch_up(
+                self._circumstance,
+                automatic=self._is_automatic,
+                force=self._entry.forced,
+                stop=lambda: self._stopping,
+            )
+        except Interrupted:
+            return
+        except Exception as error:
+            self._failed(error)
+            if not self.first_look.done():
+                self.first_look.set_exception(error)
+            return
+        self._is_current = True
+        self._succeeded()
+        if not self.first_look.done():
+            self.first_look.set_result(None)
+
+    def _reopened(self) -> Keeper:
+        """With new watches: those of a folder that went away and came back lead nowhere."""
+        old, self._keeper = self._keeper, None
+        if old is not None:
+            old.close()
+        self._keeper = Keeper(self._entry, self._folder, self._hub, self._events, self.health, self._dirt)
+        return self._keeper
+
+    def _tend(self) -> float | None:
+        keeper, now = self._keeper, time.monotonic()
+        if keeper is None:
+            return None
+        keeper.tell_new()
         keeper.watch_new_folders()
-        timer = self._run_timers(keeper, now)
-        if self.paused or not self._entry.config.auto_checkpoint:
-            return timer
+        timer = self._timers.run(keeper, self._dirt, now)
         pending = self._dirt.peek()
-        if not pending:
+        if pending is None or not self._is_automatic:
             return timer
         due = due_with_git(due_at(self._pace, pending.first, pending.last), now, self._git_busy(now))
         if due > now:
-            return due - now
-        keeper.save_settled(now)
+            return min(due - now, timer)
+        keeper.save_settled(now, lambda: self._stopping)
         return 0.0
-
-    def _run_timers(self, keeper: Keeper, now: float) -> float:
-        """What happens by the clock; seconds until the next of it."""
-        if now >= self._audit_at:
-            # Writes through memory maps and hard links are reported by no kernel.
-            self._audit_at = now + AUDIT_SECONDS
-            self._dirt.mark_everything("it was time for a look at everything")
-        moments = [self._audit_at]
-        release = keeper.release_rested(now)
-        if release is not None:
-            moments.append(release)
-        if keeper.watcher.unwatched:
-            if now >= self._unwatched_at:
-                self._unwatched_at = now + UNWATCHED_SECONDS
-                keeper.look_at_unwatched()
-            moments.append(self._unwatched_at)
-        return max(0.0, min(moments) - now)
 
     def _git_busy(self, now: float) -> float | None:
         """Since when git holds the lock of the workspace's own repository; None if it does not."""
-        if not os.path.lexists(self._git_lock):
+        if not gitlock.is_held(self._entry.root):
             self._git_busy_since = None
         elif self._git_busy_since is None:
             self._git_busy_since = now
         return self._git_busy_since
 
-    def _finish(self, keeper: Keeper) -> None:
+    def _finish(self) -> None:
         """The last checkpoint before the daemon ends; what it can't save, the next start catches up with."""
+        keeper = self._keeper
+        if keeper is None:
+            return
         try:
-            if not self.paused and self._entry.config.auto_checkpoint:
+            if self._is_current and self._is_automatic:
                 keeper.save(Intent(Kind.AUTO))
         except NothingToDo:
             pass
-        except BacktrailError as error:
-            _log.warning("%s: the last changes were not saved: %s", self._entry.id, error.message)
+        except Exception as error:
+            _log.warning("%s: the last changes were not saved: %s", self._entry.id, error)
         finally:
             keeper.close()
+            self._keeper = None
 
-    def _answer_requests(self, keeper: Keeper) -> None:
+    def _answer_requests(self) -> None:
+        keeper = self._keeper
+        if keeper is None or not (self._is_current or keeper.facts.checkpoints):
+            self._refuse_requests("The workspace is not ready.")
+            return
         for request in self._waiting():
             if not request.answer.set_running_or_notify_cancel():
                 continue
             try:
                 request.answer.set_result(request.action(keeper))
             except BaseException as error:  # belongs to whoever asked, and must not end this thread
+                if isinstance(error, WorkspaceUnavailable):
+                    self._failed(error)
                 request.answer.set_exception(error)
 
-    def _refuse_requests(self) -> None:
-        reasons = " ".join(self.health.reasons) or "Backtrail is stopping."
+    def _refuse_requests(self, otherwise: str) -> None:
+        reasons = " ".join(self.health.reasons) or otherwise
         for request in self._waiting():
-            request.answer.set_exception(WorkspaceUnavailable(reasons))
+            if request.answer.set_running_or_notify_cancel():
+                request.answer.set_exception(WorkspaceUnavailable(reasons))
 
     def _waiting(self) -> Iterator[_Request]:
         with contextlib.suppress(queue.Empty):
             while True:
                 yield self._requests.get_nowait()
 
-    def _failed(self, error: BacktrailError) -> None:
-        _log.warning("%s: %s", self._entry.id, error.message)
-        self.health.trouble("work", error.message)
+    def _succeeded(self) -> None:
+        self.health.well("work")
+        self.health.activity = "paused" if self.paused else "watching"
+
+    def _failed(self, error: Exception) -> None:
+        """Say what is wrong and try again later; not at all where only its owner can change something."""
+        if isinstance(error, Interrupted):
+            return
+        known = isinstance(error, BacktrailError)
+        reason = error.message if isinstance(error, BacktrailError) else f"{type(error).__name__}: {error}"
+        if reason not in self.health.reasons:
+            _log.warning("%s: %s", self._entry.id, reason, exc_info=None if known else error)
+        self.health.trouble("work", reason)
+        if isinstance(error, WorkspaceUnavailable):
+            self._is_current = False
+            self._circumstance = AWAY
+        never = isinstance(error, RefusedWorkspace)
+        self._retry_at = math.inf if never else time.monotonic() + RETRY_SECONDS
 
     def _tell(self, kind: str, data: Mapping[str, str]) -> None:
         root = to_text(os.fsencode(self._entry.root))

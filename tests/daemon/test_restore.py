@@ -158,13 +158,30 @@ def test_an_excluded_file_survives_in_a_folder_that_is_deleted(world: World) -> 
 
 
 def test_a_folder_that_was_empty_before_is_not_removed(world: World) -> None:
-    """No checkpoint holds it, so it could not be had back."""
+    """It is in nobody's way, and no checkpoint holds it, so it could not be had back."""
     (world.root / "d" / "empty").mkdir(parents=True)
-    (world.root / "p").mkdir()
     world.put({b"d/x": b"1"})
-    outcome = world.go({b"d/x": b"1"}, {b"p": b"new"})
+    outcome = world.go({b"d/x": b"1"}, {})
+    assert not outcome.conflicts
+    assert world.on_disk() == {b"d": b"folder", b"d/empty": b"folder"}
+
+
+def test_empty_folders_make_room_for_a_file(world: World) -> None:
+    """Tools leave empty folders behind; there is nothing in them to lose, and the file is what was asked for."""
+    (world.root / "p" / "a" / "b").mkdir(parents=True)
+    (world.root / "p" / "c").mkdir()
+    outcome = world.go({}, {b"p": b"new"})
+    assert not outcome.conflicts
+    assert world.on_disk() == expected({b"p": b"new"})
+
+
+def test_folders_with_something_in_them_do_not_make_room(world: World) -> None:
+    """One ignored file deep in otherwise empty folders is enough to stop."""
+    (world.root / "p" / "empty").mkdir(parents=True)
+    world.put({b"p/a/b/ignored": b"keep"})
+    outcome = world.go({}, {b"p": b"new"})
     assert outcome.conflicts == (Conflict(b"p", Reason.FOLDER),)
-    assert world.on_disk() == {b"d": b"folder", b"d/empty": b"folder", b"p": b"folder"}
+    assert world.on_disk() == {**expected({b"p/a/b/ignored": b"keep"}), b"p/empty": b"folder"}
 
 
 def test_a_fifo_in_the_place_of_a_file_neither_hangs_nor_goes(world: World) -> None:

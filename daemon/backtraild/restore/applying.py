@@ -74,7 +74,7 @@ def _apply(
         _begin(journal, record)
         try:
             attempt.stage(supply)
-            transaction, site = attempt.move()
+            transaction, site = attempt.move(plan.cleared)
         except RestoreInterrupted:
             raise
         except BaseException:

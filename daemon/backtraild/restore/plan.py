@@ -71,7 +71,10 @@ class ModeChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a restore will do, each list sorted by path. `folders` do not exist yet and will be created."""
+    """What a restore will do, each list sorted by path.
+
+    `folders` do not exist yet and will be created; `cleared` make room for files, once they are empty.
+    """
 
     writes: tuple[Write, ...]
     deletes: tuple[Delete, ...]
@@ -79,6 +82,7 @@ class Plan:
     conflicts: tuple[Conflict, ...]
     unchanged: int
     folders: tuple[Path, ...] = ()
+    cleared: tuple[Path, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -97,13 +101,11 @@ def make_plan(root: str | bytes, changes: Changes, unchanged: int = 0, *, calls:
         ) from error
 
 
-def plan_in(
-    folders: Folders, changes: Changes, unchanged: int, emptied: frozenset[Path] = frozenset()
-) -> Plan:
-    """The same in an open workspace; `emptied` are folders that an interrupted restore has emptied."""
+def plan_in(folders: Folders, changes: Changes, unchanged: int) -> Plan:
+    """The same in an open workspace."""
     refuse_hostile(changes)
     wanted = frozenset(path for path, change in changes.items() if change.new is not None)
-    planner = _Planner(folders, unchanged, emptied, wanted)
+    planner = _Planner(folders, unchanged, wanted)
     # Deletes first: whether a file may go where a folder is depends on what can be deleted in it.
     for path in sorted(path for path, change in changes.items() if change.new is None):
         planner.consider(path, changes[path], planner.plan_delete)
@@ -119,10 +121,8 @@ class _LeftAlone(Exception):
 
 
 class _Planner:
-    def __init__(
-        self, folders: Folders, unchanged: int, emptied: frozenset[Path], wanted: frozenset[Path]
-    ) -> None:
-        self._emptied = emptied
+    def __init__(self, folders: Folders, unchanged: int, wanted: frozenset[Path]) -> None:
+        self._cleared: set[Path] = set()
         self._wanted = wanted
         self._wanted_folders = with_all_above(parent_of(path) for path in wanted)
         self._folders = folders
@@ -142,6 +142,7 @@ class _Planner:
             tuple(sorted(self._conflicts)),
             self._unchanged,
             tuple(sorted(self._missing)),
+            tuple(sorted(self._cleared)),
         )
 
     def consider(self, path: Path, change: Change, decide: Callable[[Path, Change], None]) -> None:
@@ -218,19 +219,23 @@ class _Planner:
             raise _LeftAlone(Reason.PARENT) from error
 
     def _will_be_empty(self, path: Path) -> bool:
-        """Will the deletes of this plan empty the folder, and every folder in it, of all there is?"""
-        inside = [path]
+        """Will the deletes of this plan leave nothing in the folder and the folders in it but themselves?
+
+        Empty folders are in no checkpoint, but there is nothing in them to lose, as git sees it too.
+        """
+        inside, met = [path], set[Path]()
         while inside:
             folder = inside.pop()
             try:
                 names = self._calls.listdir(self._folders.open(folder).fd)
             except NoFolder:
                 return False  # a file that stays
-            # A folder that is empty already was not emptied by this restore, so it is not ours to remove.
-            if not (names or folder in self._emptied) or folder in self._folders.mounts:
+            if folder in self._folders.mounts:
                 return False
+            met.add(folder)
             below = (folder + b"/" + os.fsencode(name) for name in names)
             inside += [entry for entry in below if entry not in self._deletes]
+        self._cleared |= met
         return True
 
 

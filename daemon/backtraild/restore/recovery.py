@@ -156,13 +156,13 @@ class _Recovery:
     def _attempt(
         self, changes: Mapping[Path, Change], emptied: frozenset[Path], removable: frozenset[Path] | None
     ) -> tuple[Conflict, ...]:
-        plan = plan_in(self._folders, changes, 0, emptied)
+        plan = plan_in(self._folders, changes, 0)
         if any(conflict.reason is Reason.UNREADABLE for conflict in plan.conflicts):
             # Leaving a path out because of one bad moment would leave half a restore: look once more.
-            plan = plan_in(self._folders, changes, 0, emptied)
+            plan = plan_in(self._folders, changes, 0)
         attempt = Attempt(self._folders, self._staging, self._renumber(plan), self._journal)
         attempt.stage(attempt.prepare(self._blobs))
-        transaction, site = attempt.move(emptied, removable)
+        transaction, site = attempt.move(emptied.union(plan.cleared), removable)
         self._blobs.drop()
         finish(transaction, self._staging)
         return (*plan.conflicts, *transaction.conflicts, *site.kept)

@@ -27,7 +27,16 @@ def crawl(root: bytes, rules: FolderRules, path: Path, observer: Observer) -> No
 
 
 def _entered(place: Folder, observer: Observer) -> tuple[Folder, list[bytes]]:
-    """Have a folder observed, then list it; with its own rules, and its captured subfolders."""
+    """Have a folder observed, then list it; owns its descriptor until it returns."""
+    try:
+        return _looked_into(place, observer)
+    except BaseException:
+        os.close(place.descriptor)
+        raise
+
+
+def _looked_into(place: Folder, observer: Observer) -> tuple[Folder, list[bytes]]:
+    """The folder with its own rules, and its captured subfolders."""
     observer.enter(place.path, place.descriptor)
     try:
         entries = list_folder(place.descriptor)

@@ -4,16 +4,19 @@ An event follows a checkpoint that is already durable, so a power cut that takes
 nothing that can't be told again: at start, checkpoints without their event get it.
 """
 
+import contextlib
+import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from backtrail.errors import StoreFailed
+from backtraild import durable
 from backtraild.model import Event
 
 _SCHEMA = """
@@ -25,20 +28,35 @@ CREATE INDEX IF NOT EXISTS events_by_workspace ON events (workspace, seq);
 CREATE INDEX IF NOT EXISTS events_by_checkpoint ON events (workspace, type, checkpoint);
 """
 _COLUMNS = "epoch, seq, type, workspace, root, timestamp, checkpoint, session, data"
+_SIDE_FILES = ("", "-wal", "-shm")
+# Numbers are set aside this many at a time in a file of their own, which outlives a damaged log.
+_RESERVE = 1000
+
+_log = logging.getLogger(__name__)
 
 
 class EventLog:
     """Appended to by all workers, one at a time."""
 
     def __init__(self, path: str, publish: Callable[[Event], None]) -> None:
+        self._path = path
+        self._reserve_file = path + ".reserved"
         self._lock = threading.Lock()
         self._publish = publish
         self._epoch = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.") + os.urandom(4).hex()
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.executescript(_SCHEMA)
-        self._newest = int(self._connection.execute("SELECT COALESCE(MAX(seq), 0) FROM events").fetchone()[0])
+        self.set_aside: str | None = None  # where a log went that could not be read
+        self._reserved = self._read_reserved()
+        with _failing("opened"):
+            try:
+                self._connection = self._open()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self._put_aside()
+                self._connection = self._open()
+            (newest,) = self._connection.execute("SELECT MAX(seq) FROM events").fetchone()
+        # An empty log after a damaged one goes on above every number that may have been given out.
+        self._newest = int(newest if newest is not None else self._reserved)
 
     @property
     def epoch(self) -> str:
@@ -74,12 +92,15 @@ class EventLog:
             )
             self._insert(event)
             self._newest = event.seq
-            self._publish(event)
+            try:
+                self._publish(event)
+            except Exception:  # it is in the log, where those who miss it find it
+                _log.exception("event %d could not be published", event.seq)
         return event
 
     def since(self, seq: int, limit: int = 1000, workspace: str | None = None) -> list[Event]:
         """Events after a number, oldest first."""
-        with self._lock:
+        with self._lock, _failing("read"):
             rows = self._connection.execute(
                 f"SELECT {_COLUMNS} FROM events WHERE seq > ?1 AND (?2 IS NULL OR workspace = ?2)"  # noqa: S608
                 " ORDER BY seq LIMIT ?3",
@@ -89,7 +110,7 @@ class EventLog:
 
     def last_checkpoint(self, workspace: str) -> int:
         """The newest checkpoint of a workspace that has its event; 0 if none has."""
-        with self._lock:
+        with self._lock, _failing("read"):
             row = self._connection.execute(
                 "SELECT COALESCE(MAX(checkpoint), 0) FROM events"
                 " WHERE workspace = ? AND type IN ('checkpoint_created', 'checkpoint_restored')",
@@ -102,8 +123,34 @@ class EventLog:
         with self._lock:
             self._connection.close()
 
-    def _insert(self, event: Event) -> None:
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(_SCHEMA)
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise _Damaged(verdict)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _put_aside(self) -> None:
+        """Kept for whoever wants to look at it; what the stores know is told again."""
+        name = f"{self._path}.damaged-{self._epoch}"
+        for suffix in _SIDE_FILES:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(self._path + suffix, name + suffix)
+        self.set_aside = name
+
+    def _insert(self, event: Event) -> None:
+        with _failing("written"):
+            if event.seq > self._reserved:
+                reserved = event.seq + _RESERVE
+                durable.replace_file(self._reserve_file, b"%d\n" % reserved)
+                self._reserved = reserved
             self._connection.execute(
                 f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
                 (
@@ -118,8 +165,34 @@ class EventLog:
                     msgspec.json.encode(event.data).decode(),
                 ),
             )
-        except sqlite3.Error as error:
-            raise StoreFailed(f"The log of events can't be written: {error}.") from error
+
+    def _read_reserved(self) -> int:
+        try:
+            with open(self._reserve_file, "rb") as file:
+                return int(file.read(32))
+        except (FileNotFoundError, ValueError):
+            return 0
+
+
+class _Damaged(sqlite3.DatabaseError):
+    """SQLite opened the file and found it inconsistent."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "malformed" in str(error)
+
+
+@contextlib.contextmanager
+def _failing(verb: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFailed(
+            f"The log of events can't be {verb}: {error}.", "Look at free space and permissions."
+        ) from error
 
 
 def _event(row: tuple[Any, ...]) -> Event:

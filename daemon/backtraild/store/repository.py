@@ -75,12 +75,16 @@ class Store:
         return self.numbers[-1] if self.numbers else None
 
     def newest_tree(self) -> str | None:
-        """The tree of the newest checkpoint, from memory where this process made it."""
-        if self.newest is None:
-            return None
-        if self._newest_tree is None or self._newest_tree[0] != self.newest:
-            self._newest_tree = self.newest, self.get(self.newest).tree
-        return self._newest_tree[1]
+        """The tree of the newest checkpoint, from memory where this process made it.
+
+        A damaged one is passed over: what has changed is then told against the one before it.
+        """
+        for number in reversed(self.numbers):
+            with contextlib.suppress(StoreDamaged):
+                if self._newest_tree is None or self._newest_tree[0] != number:
+                    self._newest_tree = number, self.get(number).tree
+                return self._newest_tree[1]
+        return None
 
     def has(self, number: int) -> bool:
         """Is there a checkpoint of this number?"""

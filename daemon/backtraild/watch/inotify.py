@@ -27,7 +27,7 @@ from watchdog.observers.inotify_c import (
 from backtraild.ignore import IGNORE_FILES, FolderRules
 from backtraild.model import Path, join_path
 from backtraild.watch.branches import Branches
-from backtraild.watch.dirt import Dirt
+from backtraild.watch.dirt import OVERFLOW, Dirt
 
 # Opening and reading are left out: the daemon's own reads would flood it.
 _CHANGES = (
@@ -46,7 +46,6 @@ _CHANGES = (
 _SELF = InotifyConstants.IN_DELETE_SELF | InotifyConstants.IN_MOVE_SELF | InotifyConstants.IN_UNMOUNT
 _ARRIVED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
 
-OVERFLOW = "the kernel's queue of events overflowed"
 LIMIT_REACHED = (
     "the limit of inotify watches is reached; `sudo sysctl fs.inotify.max_user_watches={}` raises it"
 )
@@ -148,6 +147,7 @@ class InotifyHub(InotifyFD):
         """Watch our own folder; an OSError where the kernel gives no watch for it, at least for now."""
         with self._changing:
             if self._cookie_watch is None:
+                os.makedirs(self._cookie_folder, 0o700, exist_ok=True)
                 self._cookie_watch = self._add(self._cookie_folder, InotifyConstants.IN_CREATE)
 
     def run(self) -> None:
@@ -175,7 +175,7 @@ class InotifyHub(InotifyFD):
 
     def _noticed_cookie(self, event: InotifyEvent) -> None:
         if event.mask & InotifyConstants.IN_IGNORED:
-            self._cookie_watch = None  # the folder was removed; the next barrier says that it can't tell
+            self._cookie_watch = None  # the folder was removed: a barrier makes it again
         cookie = self._cookies.get(event.name)
         if cookie is not None:
             cookie.set()

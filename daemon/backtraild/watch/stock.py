@@ -63,6 +63,8 @@ class _Marker(FileSystemEventHandler):
     def on_any_event(self, event: FileSystemEvent) -> None:
         if event.event_type in ("opened", "closed_no_write"):
             return
+        if event.is_directory and event.event_type == "modified":
+            return  # something in it came or went, which is reported too; all below it need not be looked at
         for path in (event.src_path, event.dest_path):
             if path:
                 self._mark(os.fsencode(path))

@@ -3,7 +3,8 @@
 Used by one thread at a time; nothing here starts threads, opens sockets or waits for events.
 """
 
+from backtraild.workspace.history import Page
 from backtraild.workspace.restorer import RestoreResult
 from backtraild.workspace.workspace import Workspace
 
-__all__ = ["RestoreResult", "Workspace"]
+__all__ = ["Page", "RestoreResult", "Workspace"]

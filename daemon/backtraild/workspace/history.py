@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from backtrail.errors import UnknownPath, UsageError
+from backtrail.errors import StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import to_text
 from backtraild import naming
 from backtraild.model import TREE_MODE, Change, Changes, Checkpoint, Diff, Entry, FileChange, Path
@@ -96,7 +96,10 @@ class History:
         while rows := self._parts.index.select(replace(query, before=before, limit=query.limit + 1)):
             for number, certain in rows:
                 before = number
-                checkpoint = self._parts.store.get(number)
+                try:
+                    checkpoint = self._parts.store.get(number)
+                except StoreDamaged:
+                    continue  # not listed: what is listed can be restored
                 if certain or self._touches(checkpoint, query.path or b""):
                     yield checkpoint
 

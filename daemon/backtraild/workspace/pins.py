@@ -14,11 +14,19 @@ class TemporaryPins:
         self._parts = parts
 
     def pin(self, number: int, until: float) -> None:
-        """Protect a checkpoint until a time, in seconds since 1970. One that is pinned anyway stays so."""
-        if self._parts.store.get(number).pinned:
+        """Protect a checkpoint until a time, in seconds since 1970. One that was pinned by hand stays so."""
+        known = self._known()
+        if str(number) not in known and self._parts.store.get(number).pinned:
             return
+        # Remembered first: a crash in between must not leave a pin that nobody takes away.
+        self._remember({**known, str(number): max(until, known.get(str(number), 0.0))})
         self._parts.store.pin(number)
-        self._remember({**self._known(), str(number): until})
+
+    def decided(self, number: int) -> None:
+        """Somebody pinned or unpinned it by hand: the end that was set for it no longer counts."""
+        known = self._known()
+        if known.pop(str(number), None) is not None:
+            self._remember(known)
 
     def release(self, now: float) -> None:
         """Take the protection from those whose time is over."""

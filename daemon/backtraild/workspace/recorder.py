@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from backtrail.errors import StoreFailed
+from backtrail.errors import StoreFailed, WorkspaceUnavailable
 from backtraild.ignore import FolderRules
 from backtraild.model import Changes, Checkpoint, Intent, Path
 from backtraild.scan import Observer, Scanner, ScanResult, crawl
@@ -19,7 +19,7 @@ from backtraild.store import (
     summary,
 )
 from backtraild.workspace.parts import Parts, reconcile
-from backtraild.workspace.root import is_same_folder
+from backtraild.workspace.root import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Recorder:
         self._parts = parts
         self._observer = observer
         self._rules = FolderRules.for_root(parts.config.exclude_patterns)
+        self.root = Root(parts.root, parts.database, parts.table)
         self.unsettled: frozenset[Path] = frozenset()
         self._table_is_behind = False
 
@@ -53,14 +54,17 @@ class Recorder:
         `dirty` names the paths that may have changed; without it everything is looked at.
         """
         check_message(intent.message or "")
+        folder = self.root.check()
         # Another folder in the workspace's place: what is dirty in it is not what was dirty in the old one.
-        dirty = frozenset(dirty) if self._is_same_root() and dirty is not None else None
+        dirty = frozenset(dirty) if self.root.is_known(folder) and dirty is not None else None
         checkpoint: Checkpoint | None = None
         parts = self._parts
         base = self._agreed_base()
         try:
             with parts.database.transaction(), self._pack() as pack:
                 found = self._scan(pack, dirty, enforce_limits=base is None and not force)
+                self._check_still(folder)
+                self.root.remember(folder)
                 if found.changes or allow_empty or base is None:
                     checkpoint = self._commit(pack, base, found.changes, intent)
                     parts.table.adopt(checkpoint.tree, found.changes)
@@ -91,18 +95,22 @@ class Recorder:
     @contextlib.contextmanager
     def look(self) -> Iterator[Look]:
         """Compare the whole disk with the newest checkpoint and leave no trace of it."""
-        self._agreed_base()
+        self.root.check()
+        base = self._agreed_base()
         parts = self._parts
         with self._pack() as pack, _rolled_back(parts):
             found = self._scan(pack, None, enforce_limits=False)
+            parts.table.adopt(base or "", found.changes)  # so that files are counted as after a save
             yield Look(found.changes, PendingContent(pack, parts.store.objects))
 
     def enter_folder(self, path: Path) -> None:
         """Have a folder that has just appeared observed, with all that is in it, before it is looked at."""
         crawl(self._parts.root, self._rules, path, self._observer)
 
-    def _is_same_root(self) -> bool:
-        return is_same_folder(self._parts.root, self._parts.database)
+    def _check_still(self, folder: str) -> None:
+        """A disk that was unmounted during the look left nothing to see, which is not what was in the folder."""
+        if self.root.check() != folder:
+            raise WorkspaceUnavailable("The workspace's folder was exchanged while it was looked at.")
 
     def _agreed_base(self) -> str | None:
         """The newest checkpoint's tree, which the stat table describes as well."""
@@ -147,7 +155,7 @@ class Recorder:
         count = len(told.files)
         draft = Draft(
             kind=intent.kind,
-            message=summary(told.files, count) if intent.message is None else intent.message,
+            message=_told(intent, summary(told.files, count)),
             timestamp=datetime.now(UTC),
             files_changed=told.files,
             files_changed_count=count,
@@ -161,6 +169,12 @@ class Recorder:
             metadata=dict(intent.metadata),
         )
         return parts.store.commit(pack, tree, draft)
+
+
+def _told(intent: Intent, what_happened: str) -> str:
+    if intent.message is not None:
+        return intent.message
+    return f"{what_happened} ({intent.circumstance})" if intent.circumstance else what_happened
 
 
 def _not_looked_at(noted: frozenset[Path], dirty: frozenset[Path] | None) -> frozenset[Path]:

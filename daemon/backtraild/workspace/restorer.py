@@ -7,7 +7,7 @@ from typing import Any
 from backtrail.errors import NothingToDo, UnknownPath
 from backtrail.pathtext import from_text, to_text
 from backtraild import durable
-from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path
+from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path, is_below
 from backtraild.restore import Conflict, Outcome, Plan, apply, make_plan, pending, recover
 from backtraild.state import Query
 from backtraild.store import restrict
@@ -60,10 +60,10 @@ class Restorer:
     def undo(self, *, dirty: Iterable[Path] | None = None) -> RestoreResult:
         """Bring back the state before the last restore. An undo is a restore: undone again, it is redone."""
         rows = self._parts.index.select(Query(limit=1, kind=Kind.RESTORE))
-        if not rows:
+        last = self._parts.store.get(rows[0][0]) if rows else None
+        if last is None or "safety" not in last.metadata:
             raise NothingToDo("There is no restore to undo.")
-        last = self._parts.store.get(rows[0][0])
-        safety = self._history.find(str(last.metadata["safety"]))
+        safety = self._parts.store.get(int(last.metadata["safety"]))
         paths = [from_text(path) for path in last.metadata["paths"]]
         return self._go_back(safety, paths, dirty, {"undoes": last.number})
 
@@ -128,7 +128,9 @@ class Restorer:
         return make_plan(self._parts.root, wanted, self._count(paths) - differing)
 
     def _count(self, paths: Sequence[Path]) -> int:
-        return sum(map(self._parts.table.count, paths or (b"",)))
+        """Files at these paths; one that lies in a folder which is named too counts once."""
+        outermost = [path for path in set(paths) if not any(is_below(path, other) for other in paths)]
+        return sum(map(self._parts.table.count, outermost or (b"",)))
 
     def _check_paths(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> None:
         """A path that neither the checkpoint nor the workspace knows is a slip of the pen."""

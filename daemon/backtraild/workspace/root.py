@@ -3,33 +3,69 @@
 import os
 
 from backtrail.errors import WorkspaceUnavailable
-from backtraild.state import Database
+from backtraild.state import Database, StatTable
 
 _ROOT = "root"
 
 
-def is_same_folder(root: bytes, database: Database) -> bool:
-    """True for the folder seen last time, False for another one that has taken its place.
+class Root:
+    """The folder as it was seen last: which one it was, whatever its path leads to now."""
 
-    An empty folder in its place is what an unmounted disk leaves behind: it says nothing about the files, so
-    WorkspaceUnavailable is raised and nothing is recorded as deleted.
-    """
-    try:
-        status = os.stat(root)
-        identity = f"{status.st_dev}:{status.st_ino}"
-        known = database.fact(_ROOT)
-        if known == identity:
-            return True
-        empty = not os.listdir(root)
-    except OSError as error:
-        raise WorkspaceUnavailable(
-            f"The workspace's folder {os.fsdecode(root)} can't be looked at: {error.strerror}.",
-            "Nothing is recorded as deleted; it is captured again when it is back.",
-        ) from error
-    if known is not None and empty:
-        raise WorkspaceUnavailable(
-            f"An empty folder has taken the place of {os.fsdecode(root)}; is a disk not mounted?",
-            "Nothing is recorded as deleted. If it shall be empty, put a file into it.",
-        )
-    database.remember(_ROOT, identity)
-    return False
+    def __init__(self, path: bytes, database: Database, table: StatTable) -> None:
+        self._path = path
+        self._database = database
+        self._table = table
+
+    def check(self) -> str:
+        """Which folder is there now, if it can be the workspace.
+
+        Raises WorkspaceUnavailable, so that nothing is recorded as deleted, for what says nothing about the
+        files: no folder, an empty one (which an unmounted disk leaves behind), one of another disk that has
+        no name in common with the workspace. Another folder of the same disk was put there by somebody.
+        """
+        try:
+            status = os.stat(self._path)
+            identity = f"{status.st_dev}:{status.st_ino}"
+            names = set() if self.is_known(identity) else set(os.listdir(self._path))
+        except OSError as error:
+            raise WorkspaceUnavailable(
+                f"The workspace's folder {os.fsdecode(self._path)} can't be looked at: {error.strerror}.",
+                "Nothing is recorded as deleted; it is captured again when it is back.",
+            ) from error
+        known = self._database.fact(_ROOT)
+        if known not in (None, identity):
+            self._check_replacement(str(known), identity, names)
+        return identity
+
+    def is_known(self, identity: str) -> bool:
+        """Is it the folder that was looked at last time?"""
+        return self._database.fact(_ROOT) == identity
+
+    def remember(self, identity: str) -> None:
+        """This folder has been looked at."""
+        if not self.is_known(identity):
+            self._database.remember(_ROOT, identity)
+
+    def adopt(self) -> None:
+        """Take whatever folder is there for the workspace: its owner says so."""
+        self._database.connection.execute("DELETE FROM facts WHERE name = ?", (_ROOT,))
+
+    def _check_replacement(self, known: str, identity: str, names: set[bytes]) -> None:
+        place = os.fsdecode(self._path)
+        if not names:
+            raise WorkspaceUnavailable(
+                f"An empty folder has taken the place of {place}; is a disk not mounted?",
+                "Nothing is recorded as deleted. If it shall be empty, watch it again, or put a file into it.",
+            )
+        (old_device, old_inode), (device, inode) = known.split(":"), identity.split(":")
+        # Device numbers may change when the machine starts; then the inode is the same.
+        if device != old_device and inode != old_inode and names.isdisjoint(self._captured_names()):
+            raise WorkspaceUnavailable(
+                f"A folder of another disk has taken the place of {place}.",
+                "Nothing is recorded as deleted. If this is the workspace from now on, watch it again.",
+            )
+
+    def _captured_names(self) -> set[bytes]:
+        """What is captured directly in the root."""
+        folders = {folder.split(b"/", 1)[0] for folder in self._table.folders_below(b"") if folder}
+        return folders | self._table.folder(b"").keys()

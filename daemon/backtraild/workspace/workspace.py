@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from backtrail.errors import NothingToDo
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
 from backtraild.scan import NoObserver, Observer
+from backtraild.workspace import losses
 from backtraild.workspace.history import History
 from backtraild.workspace.parts import open_parts, reconcile
 from backtraild.workspace.pins import TemporaryPins
@@ -28,22 +29,32 @@ class Workspace:
         observer: Observer | None = None,
     ) -> None:
         self._parts = open_parts(root, folder, config or WorkspaceConfig())
-        self._recorder = Recorder(self._parts, observer or NoObserver())
-        self.history = History(self._parts, self._recorder)
-        self._pins = TemporaryPins(self._parts)
-        self._restorer = Restorer(self._parts, self._recorder, self.history)
-        self._restorer.recover()
-        reconcile(self._parts)
+        try:
+            self._recorder = Recorder(self._parts, observer or NoObserver())
+            self.history = History(self._parts, self._recorder)
+            self._pins = TemporaryPins(self._parts)
+            self._restorer = Restorer(self._parts, self._recorder, self.history)
+            self._restorer.recover()
+            reconcile(self._parts)
+        except BaseException:
+            self._parts.database.close()
+            raise
         self.restore = self._restorer.restore
+        self.preview = self._restorer.preview
 
     def close(self) -> None:
         """Let go of the store."""
         self._parts.database.close()
 
     def start(self, *, force: bool = False) -> Checkpoint:
-        """Take the baseline: the first checkpoint, with everything in it. `force` lifts the size limits."""
-        intent = Intent(Kind.BASELINE, "Baseline")
-        return self._recorder.save(intent, allow_empty=True, force=force) or self.history.find("@")
+        """Take the baseline, with everything in it, or give the newest checkpoint where there is one already.
+
+        `force` lifts the size limits.
+        """
+        if self.history.newest() is not None:
+            return self.history.find("@")
+        baseline = self._recorder.save(Intent(Kind.BASELINE, "Baseline"), allow_empty=True, force=force)
+        return baseline or self.history.find("@")
 
     def save(
         self, intent: Intent, dirty: Iterable[Path] | None = None, *, allow_empty: bool = False
@@ -71,6 +82,28 @@ class Workspace:
         """What is seen and not captured."""
         return self._parts.skips.all()
 
+    def check_root(self) -> bool:
+        """Is it the folder that was looked at last? Raises WorkspaceUnavailable where it can't be looked at."""
+        return self._recorder.root.is_known(self._recorder.root.check())
+
+    def adopt_root(self) -> None:
+        """From now on, whatever folder is there is the workspace."""
+        self._recorder.root.adopt()
+
+    @property
+    def files(self) -> int:
+        """How many files are captured."""
+        return self._parts.table.files
+
+    @property
+    def checkpoints(self) -> int:
+        """How many there are."""
+        return len(self._parts.store.numbers)
+
+    def losses(self, checkpoint: Checkpoint) -> tuple[int, int]:
+        """How many files of the checkpoint before are deleted in this one, and how many are rewritten."""
+        return losses.count(self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree))
+
     def totals(self) -> tuple[int, int]:
         """How many files are captured, and their size together."""
         return self._parts.table.files, self._parts.table.size()
@@ -84,12 +117,14 @@ class Workspace:
     def pin(self, name: str) -> Checkpoint:
         """Keep a checkpoint whatever retention says."""
         number = self.history.find(name).number
+        self._pins.decided(number)
         self._parts.store.pin(number)
         return self._parts.store.get(number)
 
     def unpin(self, name: str) -> Checkpoint:
         """Leave a checkpoint to retention again."""
         number = self.history.find(name).number
+        self._pins.decided(number)
         self._parts.store.unpin(number)
         return self._parts.store.get(number)
 

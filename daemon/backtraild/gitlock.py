@@ -1,0 +1,40 @@
+"""Is git at work in the repository that a folder belongs to? Only looked at, never touched."""
+
+import os
+
+_LOCK = "index.lock"
+_POINTER = "gitdir:"
+_POINTER_SIZE = 4096
+
+
+def is_held(root: str) -> bool:
+    """Does git hold the lock of its index: in the middle of a checkout, a merge, a commit?"""
+    folder = _repository(root)
+    return folder is not None and os.path.lexists(os.path.join(folder, _LOCK))
+
+
+def _repository(root: str) -> str | None:
+    """The git folder of the working tree that contains a folder."""
+    folder = root
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        if os.path.isdir(dot_git):
+            return dot_git
+        if os.path.isfile(dot_git):
+            return _pointed_at(dot_git)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _pointed_at(dot_git: str) -> str | None:
+    """In a worktree or a submodule, `.git` is a file that says where the folder is."""
+    try:
+        with open(dot_git, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read(_POINTER_SIZE)
+    except OSError:
+        return None
+    if not text.startswith(_POINTER):
+        return None
+    return os.path.join(os.path.dirname(dot_git), text.removeprefix(_POINTER).strip())

@@ -1,0 +1,44 @@
+"""What a worker does by the clock, whatever happens or does not happen in the workspace."""
+
+from backtraild.keeper import Keeper
+from backtraild.watch import Dirt
+
+UNWATCHED_SECONDS = 10.0
+AUDIT_SECONDS = 6 * 3600.0
+ROOT_SECONDS = 30.0
+PINS_SECONDS = 3600.0
+
+
+class Timers:
+    """When each of it is due next."""
+
+    def __init__(self, now: float) -> None:
+        self._audit_at = now + AUDIT_SECONDS
+        self._root_at = now + ROOT_SECONDS
+        self._pins_at = now
+        self._unwatched_at = now
+
+    def run(self, keeper: Keeper, dirt: Dirt, now: float) -> float:
+        """Do what it is time for; seconds until the next of it."""
+        if now >= self._audit_at:
+            # Writes through memory maps and hard links are reported by no kernel.
+            self._audit_at = now + AUDIT_SECONDS
+            dirt.mark_everything("it was time for a look at everything")
+        if now >= self._root_at:
+            # Of a folder above that is moved, or a disk that is mounted over the root, no event tells.
+            self._root_at = now + ROOT_SECONDS
+            if not keeper.workspace.check_root():
+                dirt.mark_everything("another folder has taken the place of the workspace's")
+        if now >= self._pins_at:
+            self._pins_at = now + PINS_SECONDS
+            keeper.workspace.release_pins()
+        moments = [self._audit_at, self._root_at, self._pins_at]
+        release = keeper.release_rested(now)
+        if release is not None:
+            moments.append(release)
+        if keeper.watcher.unwatched:
+            if now >= self._unwatched_at:
+                self._unwatched_at = now + UNWATCHED_SECONDS
+                keeper.look_at_unwatched()
+            moments.append(self._unwatched_at)
+        return max(0.0, min(moments) - now)

@@ -1,0 +1,180 @@
+"""Cost follows the change, memory does not follow the tree, and a race leads nowhere."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from backtraild.model import Skipped, SkipReason
+from backtraild.state import Database, Skips
+from support.project import Project
+
+IN_A_FOLDER = 100
+RACE_SECONDS = 2.5
+
+
+def make_files(root: Path, count: int, size: int = 0) -> None:
+    """Many files, each with other content."""
+    for number in range(count):
+        folder = f"{root}/{number // IN_A_FOLDER:03d}"
+        if number % IN_A_FOLDER == 0:
+            os.mkdir(folder)
+        descriptor = os.open(f"{folder}/{number}", os.O_WRONLY | os.O_CREAT, 0o644)
+        os.write(descriptor, b"%d\n" % number + os.urandom(size // 2) * 2)
+        os.close(descriptor)
+
+
+def cost_of(monkeypatch: pytest.MonkeyPatch, connection: sqlite3.Connection, act: Callable[[], object]):
+    """How often the kernel and the table are asked, and how many thousand steps the table takes."""
+    asked: Counter[str] = Counter()
+    with monkeypatch.context() as patch:
+        for name in ("open", "stat", "lstat", "fstat", "scandir", "listdir", "read", "write", "fsync"):
+            kernel = getattr(os, name)
+
+            def count(*arguments, name=name, kernel=kernel, **options):
+                asked[name] += 1
+                return kernel(*arguments, **options)
+
+            patch.setattr(os, name, count)
+
+        def step() -> None:
+            asked["table steps, thousands"] += 1
+
+        def statement(_: str) -> None:
+            asked["statements"] += 1
+
+        connection.set_progress_handler(step, 1000)
+        connection.set_trace_callback(statement)
+        try:
+            act()
+        finally:
+            connection.set_progress_handler(None, 0)
+            connection.set_trace_callback(None)
+    return asked
+
+
+def test_saving_one_file_costs_the_same_among_500_and_among_20_000(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """What makes it possible to leave it on in any project, however large."""
+    costs = []
+    for count in (500, 20_000):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        with Project(folder) as project:
+            make_files(project.root, count)
+            project.workspace.start()
+            project.write("003/310", b"changed once")  # the first save of a process opens the store's packs
+            project.save(dirty=[b"003/310"])
+            connection = project.workspace._parts.database.connection
+            project.write("003/333", b"changed")
+            costs.append(
+                cost_of(monkeypatch, connection, lambda project=project: project.save(dirty=[b"003/333"]))
+            )
+            assert project.captured()[b"003/333"] == ("file", b"changed")
+
+    assert costs[0] == costs[1]
+    assert costs[0]["scandir"] == 0
+    assert costs[0]["table steps, thousands"] <= 1
+
+
+def test_looking_at_one_file_costs_the_same_however_many_were_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A folder full of sockets or of huge files must not make every save of the others slower."""
+    costs = []
+    for count in (10, 20_000):
+        database = Database(str(tmp_path / f"{count}.db"))
+        skips = Skips(database)
+        skips.add(Skipped(b"%06d" % number, 0, SkipReason.SPECIAL_FILE) for number in range(count))
+        costs.append(
+            cost_of(monkeypatch, database.connection, lambda skips=skips: skips.replace(b"000005", ()))
+        )
+        assert skips.count() == count - 1
+        skips.replace(b"", ())
+        assert skips.count() == 0
+        database.close()
+
+    assert costs[0] == costs[1]
+
+
+_MEASURE = """
+import os, resource, sys
+from backtraild.workspace import Workspace
+root, store = sys.argv[1:]
+empty = Workspace(os.path.dirname(store), store + "-empty")  # so that all modules are loaded
+empty.close()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+workspace = Workspace(root, store)
+print(workspace.start().files_changed_count)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_the_first_look_at_many_files_does_not_keep_their_contents(tmp_path: Path):
+    """20,000 files of 4 KB are 80 MB; what has to stay in memory of each is its name, its id and a row."""
+    root = tmp_path / "work"
+    root.mkdir()
+    make_files(root, 20_000, size=4000)
+
+    answer = subprocess.run(
+        [sys.executable, "-c", _MEASURE, str(root), str(tmp_path / "store")],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+
+    assert answer[0] == "20000"
+    assert int(answer[1]) < 60, f"{answer[1]} MB more than before"
+
+
+def test_a_folder_that_is_swapped_for_a_link_all_the_time_lets_nothing_in_from_outside(tmp_path: Path):
+    """A checkpoint that picks up a file through such a race would carry a secret into the store."""
+    with Project(tmp_path) as project:
+        outside = tmp_path / "outside"
+        for place in (project.root / "swapped", outside):
+            (place / "deep").mkdir(parents=True)
+        for name in ("a", "b", "deep/a"):
+            (outside / name).write_bytes(b"SECRET " + name.encode())
+            (project.root / "swapped" / name).write_bytes(b"mine " + name.encode())
+        project.workspace.start()
+        done = threading.Event()
+        folder, aside = project.root / "swapped", tmp_path / "aside"
+
+        def swap() -> None:
+            while not done.is_set():
+                os.rename(folder, aside)
+                os.symlink(outside, folder)
+                os.unlink(folder)
+                os.rename(aside, folder)
+
+        swapping = threading.Thread(target=swap)
+        swapping.start()
+        numbers = []
+        end = time.monotonic() + RACE_SECONDS
+        try:
+            while time.monotonic() < end:
+                for name in ("a", "b", "deep/a"):
+                    hint = b"swapped/" + name.encode()
+                    numbers.append(project.save(dirty=[hint], allow_empty=True).number)
+                numbers.append(project.save(allow_empty=True).number)
+        finally:
+            done.set()
+            swapping.join()
+
+        trees = {project.workspace.history.find(str(number)).tree for number in numbers}
+        assert len(trees) > 1, "the race was never met"
+        allowed = {b"mine a", b"mine b", b"mine deep/a", os.fsencode(outside)}
+        for number in numbers:
+            checkpoint = project.workspace.history.find(str(number))
+            if checkpoint.tree in trees:
+                trees.remove(checkpoint.tree)
+                assert {content for _, content in project.captured(str(number)).values()} <= allowed
+        project.check(project.save(allow_empty=True))
