@@ -130,7 +130,11 @@ def test_every_checkpoint_has_one_event_in_its_order(site: Site):
         assert (event.type == "checkpoint_restored") == (checkpoint.kind is Kind.RESTORE)
     agent = next(event for event in told if event.data["kind"] == "agent")
     assert (agent.session, agent.data["tokens"]) == ("s", 12)
-    assert [event.type for event in site.desk.told][:3] == ["workspace_added", "checkpoint_created", "initialized"]
+    assert [event.type for event in site.desk.told][:3] == [
+        "workspace_added",
+        "checkpoint_created",
+        "initialized",
+    ]
 
 
 def test_events_that_a_crash_swallowed_are_told_at_the_next_start(site: Site):

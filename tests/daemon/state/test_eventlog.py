@@ -38,10 +38,17 @@ def fill(log: EventLog, count: int, workspace: str = "w") -> None:
 
 def test_an_event_comes_back_as_it_was_published(log: EventLog, told: list[Event]):
     """Whoever joins late reads the same event as whoever was there."""
-    log.append("checkpoint_created", "w-1", "/w", 7, "session", {"message": "größer", "n": [1, None, {"a": 2.5}]})
+    log.append(
+        "checkpoint_created", "w-1", "/w", 7, "session", {"message": "größer", "n": [1, None, {"a": 2.5}]}
+    )
     assert log.since(0) == told
     assert told[0].timestamp.utcoffset() is not None
-    assert (told[0].seq, told[0].type, told[0].checkpoint, told[0].session) == (1, "checkpoint_created", 7, "session")
+    assert (told[0].seq, told[0].type, told[0].checkpoint, told[0].session) == (
+        1,
+        "checkpoint_created",
+        7,
+        "session",
+    )
 
 
 def test_numbers_go_on_over_restarts_and_each_start_has_its_own_epoch(tmp_path: Path):
@@ -68,7 +75,9 @@ def test_events_are_read_page_by_page_without_overlap_or_hole(log: EventLog):
         seen += [event.seq for event in page]
         since = page[-1].seq
     assert seen == list(range(1, 251))
-    assert [event.seq for event in log.since(200, workspace="w0")] == [n for n in range(201, 251) if n % 3 == 1]
+    assert [event.seq for event in log.since(200, workspace="w0")] == [
+        n for n in range(201, 251) if n % 3 == 1
+    ]
     assert log.since(250) == []
 
 

@@ -1,0 +1,73 @@
+"""Where Backtrail keeps things, and who may look at them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from backtrail.paths import UnusableFolder, places
+
+
+def test_one_variable_puts_everything_under_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Tests and checks run beside a real daemon without touching it."""
+    monkeypatch.setenv("BACKTRAIL_HOME", str(tmp_path / "here"))
+    found = places()
+    found.make()
+    for path in (
+        found.config_file,
+        found.registry,
+        found.event_log,
+        found.log_file,
+        found.lock,
+        found.cookies,
+        found.store("a-1"),
+    ):
+        assert tmp_path / "here" in path.parents
+        assert path.parent.is_dir()
+    assert found.store("a-1") == tmp_path / "here" / "data" / "workspaces" / "a-1"
+
+
+def test_a_relative_home_holds_wherever_the_daemon_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Client and daemon may run in different folders."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BACKTRAIL_HOME", "here")
+    found = places()
+    monkeypatch.chdir("/")
+    assert found.data == tmp_path / "here" / "data"
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_without_it_the_platform_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None):
+    """An empty variable is an unset one."""
+    if value is not None:
+        monkeypatch.setenv("BACKTRAIL_HOME", value)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    found = places()
+    assert found.config == tmp_path / ".config" / "backtrail"
+    assert found.data == tmp_path / ".local" / "share" / "backtrail"
+    assert found.runtime == tmp_path / "runtime" / "backtrail"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_the_folders_are_for_their_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int):
+    """They hold copies of private files; a careless umask, or an earlier careless version, changes nothing."""
+    monkeypatch.setenv("BACKTRAIL_HOME", str(tmp_path / "here"))
+    found = places()
+    found.data.mkdir(parents=True)
+    found.data.chmod(0o755)
+    before = os.umask(umask)
+    try:
+        found.make()
+        found.make()
+    finally:
+        os.umask(before)
+    for folder in (found.config, found.data, found.data / "workspaces", found.runtime):
+        assert folder.stat().st_mode & 0o7777 == 0o700
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The daemon must say why it can't start."""
+    (tmp_path / "here").write_text("a file")
+    monkeypatch.setenv("BACKTRAIL_HOME", str(tmp_path / "here"))
+    with pytest.raises(UnusableFolder, match="here/config can't be used"):
+        places().make()

@@ -1,0 +1,133 @@
+"""The list of watched folders: kept over restarts, never half-written, never guessed at."""
+
+import errno
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from backtrail.errors import StoreFailed
+from backtraild import durable
+from backtraild.model import Limits, WorkspaceConfig
+from backtraild.registry import Registered, Registry, RegistryDamaged, workspace_id
+from support.faults import FaultyOs
+
+CONFIG = WorkspaceConfig(False, 7, ("*.iso",), 1.5, 20.0, Limits(1, 2, 3), "poll")
+
+
+def entry(root: str, config: WorkspaceConfig = CONFIG, **more: bool) -> Registered:
+    return Registered(workspace_id(root), root, config, **more)
+
+
+def test_everything_about_a_workspace_is_there_after_a_restart(tmp_path: Path):
+    """What its owner decided once holds until they decide otherwise."""
+    path = str(tmp_path / "workspaces.json")
+    registry = Registry(path)
+    entries = [entry("/home/me/project"), entry("/srv/data", WorkspaceConfig(), paused=True, forced=True)]
+    for added in entries:
+        registry.put(added)
+    assert list(Registry(path)) == entries
+    registry.put(replace(entries[0], paused=True))
+    registry.remove(entries[1].id)
+    assert list(Registry(path)) == [replace(entries[0], paused=True)]
+    assert Registry(path).get(entries[1].id) is None
+    assert Registry(path).get(entries[0].id) == replace(entries[0], paused=True)
+
+
+def test_a_root_that_is_not_utf8_comes_back_byte_for_byte(tmp_path: Path):
+    """Folders of old archives have names in Latin-1."""
+    path = str(tmp_path / "workspaces.json")
+    roots = [
+        os.fsdecode(b"/home/caf\xe9"),
+        '/home/"quoted"',
+        "/home/日本",
+        "/home/new\nline",
+        "/home/back\\slash",
+    ]
+    for root in roots:
+        Registry(path).put(entry(root))
+    assert [found.root for found in Registry(path)] == roots
+    assert json.loads(Path(path).read_text())["version"] == 1
+
+
+def test_ids_are_stable_readable_and_belong_to_one_path():
+    """The store is found by it: an id that changes between versions would orphan every checkpoint."""
+    assert workspace_id("/home/me/My Project") == "my-project-" + workspace_id("/home/me/My Project")[-10:]
+    assert workspace_id("/home/me/project") == "project-225df30940"
+    assert workspace_id("/home/me/project") != workspace_id("/home/you/project")
+    assert workspace_id("/").startswith("workspace-")
+    assert workspace_id(os.fsdecode(b"/\xff\xfe")).startswith("workspace-")
+    assert len(workspace_id("/" + "long" * 60)) <= 36
+    assert all(character.isalnum() or character == "-" for character in workspace_id("/a/..Grüße.. b"))
+
+
+def damages() -> dict[str, bytes]:
+    good = json.dumps({"id": workspace_id("/a"), "root": "/a", "config": {}})
+    return {
+        "empty": b"",
+        "cut": b'{"version": 1, "workspaces": [',
+        "no object": b"[]",
+        "wrong type": b'{"version": 1, "workspaces": [{"id": 7}]}',
+        "no utf-8": b'{"version": 1, "workspaces": "\xff"}',
+        "zeros": bytes(100),
+        "newer": b'{"version": 2, "workspaces": []}',
+        "another's name": b'{"version": 1, "workspaces": [%s]}' % good.replace('"/a"', '"/b"').encode(),
+    }
+
+
+@pytest.mark.parametrize("damage", damages())
+def test_a_damaged_list_is_an_error_that_says_what_to_do(tmp_path: Path, damage: str):
+    """Starting with an empty list would stop protecting everything without a word."""
+    path = tmp_path / "workspaces.json"
+    path.write_bytes(damages()[damage])
+    with pytest.raises(RegistryDamaged) as failed:
+        Registry(str(path))
+    assert str(path) in failed.value.message
+    assert "Move the file away" in failed.value.hint
+    assert path.read_bytes() == damages()[damage], "left for whoever wants to repair it"
+
+
+def test_a_list_that_can_not_be_opened_is_an_error(tmp_path: Path):
+    """The same where the kernel refuses."""
+    (tmp_path / "workspaces.json").mkdir()
+    with pytest.raises(RegistryDamaged, match="Is a directory"):
+        Registry(str(tmp_path / "workspaces.json"))
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_a_failed_write_changes_nothing_in_the_file_and_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    """A folder that is watched until the next restart only is worse than one that was refused."""
+    path = str(tmp_path / "workspaces.json")
+    registry = Registry(path)
+    registry.put(entry("/a"))
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "os", FaultyOs(call, 1, errno.ENOSPC, lasting=True))
+        with pytest.raises(StoreFailed, match="No space left"):
+            registry.put(entry("/b"))
+        with pytest.raises(StoreFailed):
+            registry.remove(workspace_id("/a"))
+    assert [found.root for found in registry] == ["/a"]
+    assert list(Registry(path)) == list(registry)
+    registry.put(entry("/b"))
+    assert [found.root for found in Registry(path)] == ["/a", "/b"]
+
+
+def test_the_list_may_be_changed_while_it_is_gone_through(tmp_path: Path):
+    """Requests come from many threads."""
+    registry = Registry(str(tmp_path / "workspaces.json"))
+    for name in "abc":
+        registry.put(entry(f"/{name}"))
+    for found in registry:
+        registry.remove(found.id)
+    assert list(registry) == []
+
+
+def test_only_its_owner_may_read_it(tmp_path: Path):
+    """It names private folders."""
+    registry = Registry(str(tmp_path / "workspaces.json"))
+    registry.put(entry("/a"))
+    assert (tmp_path / "workspaces.json").stat().st_mode & 0o777 == 0o600
