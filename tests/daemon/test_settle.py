@@ -1,5 +1,7 @@
 """When a batch of changes is worth a checkpoint; time is an argument, so nothing here waits."""
 
+import itertools
+
 import pytest
 
 from backtraild import settle
@@ -58,7 +60,7 @@ def captures(seconds: float, restraint: Restraint) -> list[float]:
 def test_a_large_file_that_never_rests_is_captured_at_growing_intervals_up_to_a_limit():
     """A database of a gigabyte that is written every second would fill the disk with its copies."""
     times = captures(7200, Restraint(PACE))
-    intervals = [after - before for before, after in zip(times, times[1:], strict=False)]
+    intervals = [after - before for before, after in itertools.pairwise(times)]
     assert intervals[0] <= 2 * PACE.patience
     assert intervals == sorted(intervals)
     assert intervals[3] >= 8 * PACE.patience
