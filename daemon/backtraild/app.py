@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from types import FrameType
 
 from backtrail import __version__
 from backtrail.errors import BacktrailError
@@ -21,6 +20,8 @@ from backtraild.service import Service
 SWITCH_SECONDS = 0.0005
 READY_CHECK_SECONDS = 0.2
 BUG = 70
+
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger("backtraild")
 
@@ -53,14 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(where: Places, folders: Sequence[str]) -> int:
-    stopping = threading.Event()
-
-    def stop(signal_number: int, _: FrameType | None) -> None:
-        _log.info("stopping on %s", signal.Signals(signal_number).name)
-        stopping.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+    stopping = _set_by_signals()
     service = Service(where, _log_event)
     try:
         service.start()
@@ -75,6 +69,24 @@ def _run(where: Places, folders: Sequence[str]) -> int:
         service.stop()
     _log.info("stopped")
     return 0
+
+
+def _set_by_signals() -> threading.Event:
+    """An event that a signal sets. To be called before any other thread is started.
+
+    A handler would run in the main thread only, and the kernel may hand the signal to another one while that
+    sleeps. So the signals are blocked in all threads, and one thread does nothing but wait for them.
+    """
+    stopping = threading.Event()
+
+    def wait() -> None:
+        number = signal.sigwait(_ENDING)
+        _log.info("stopping on %s", signal.Signals(number).name)
+        stopping.set()
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    threading.Thread(target=wait, name="signals", daemon=True).start()
+    return stopping
 
 
 class _Lock:

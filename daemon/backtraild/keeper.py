@@ -1,6 +1,7 @@
 """A workspace that is being watched: hints go in, checkpoints and events come out. Used by one thread."""
 
 import contextlib
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ BARRIER_SECONDS = 2.0
 # The state before most of a workspace went or was rewritten is kept this long, whatever retention says.
 MASS_CHANGE_KEPT = 7 * 24 * 3600.0
 NOT_WATCHING = "while Backtrail was not watching"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,10 @@ class Keeper:
             self._look_at_everything = False
         self._done(checkpoint)
         if checkpoint is not None and before is not None:
-            self._keep_before_mass_change(before, files, checkpoint)
+            try:
+                self._keep_before_mass_change(before, files, checkpoint)
+            except BacktrailError as error:  # the checkpoint is made, whatever becomes of the one before it
+                _log.warning("%s: %s", self._entry.id, error.message)
         return checkpoint
 
     def _done(self, checkpoint: Checkpoint | None) -> None:

@@ -156,8 +156,10 @@ class Service(Requests):
 
     def status(self, workspace: str) -> WorkspaceStatus:
         """How a workspace is doing; answered at once, whatever its worker is doing."""
-        entry = self._known(workspace)
-        return self._readers[entry.id].read(self.overlaps(entry.root))
+        entry, reader = self._known(workspace), self._readers.get(workspace)
+        if reader is None:
+            raise _unknown(workspace)
+        return reader.read(self.overlaps(entry.root))
 
     def pause(self, workspace: str, *, paused: bool) -> None:
         """Stop or go on making automatic checkpoints."""
@@ -176,21 +178,26 @@ class Service(Requests):
 
     def worker(self, workspace: str) -> Worker:
         """The worker of a watched folder."""
-        return self._workers[self._known(workspace).id]
+        worker = self._workers.get(workspace)
+        if worker is None:
+            raise _unknown(workspace)
+        return worker
 
     def _known(self, workspace: str) -> Registered:
         entry = self._registry.get(workspace)
         if entry is None:
-            raise UnknownWorkspace(
-                f"No watched folder is called {workspace}.", "`backtrail workspaces` lists them."
-            )
+            raise _unknown(workspace)
         return entry
 
     def _added(self, root: str, patterns: tuple[str, ...], force: bool) -> Registered:
         config = replace(self._defaults, exclude_patterns=patterns)
         entry = Registered(workspace_id(root), root, config, forced=force)
         self._registry.put(entry)
-        self._tell("workspace_added", entry, {"overlaps": self.overlaps(root)})
+        try:
+            self._tell("workspace_added", entry, {"overlaps": self.overlaps(root)})
+        except BaseException:
+            self._registry.remove(entry.id)
+            raise
         self._employ(entry)
         return entry
 
@@ -236,7 +243,7 @@ class Service(Requests):
             threading.Thread(target=self._forget, args=(entry,), name=f"forget {entry.id}").start()
 
     def _forget(self, entry: Registered) -> None:
-        with contextlib.suppress(UnknownWorkspace):
+        with contextlib.suppress(BacktrailError):  # somebody else did it, or the service is stopping
             self.unwatch(entry.id, purge=not self._has_checkpoints(entry))
 
     def _has_checkpoints(self, entry: Registered) -> bool:
@@ -257,6 +264,10 @@ class Service(Requests):
     def _woken(self) -> None:
         for worker in list(self._workers.values()):
             worker.suspect_everything("the machine was suspended")
+
+
+def _unknown(workspace: str) -> UnknownWorkspace:
+    return UnknownWorkspace(f"No watched folder is called {workspace}.", "`backtrail workspaces` lists them.")
 
 
 def _contains(folder: str, path: str) -> bool:

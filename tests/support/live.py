@@ -136,13 +136,6 @@ class Daemon:
         self._process.send_signal(signal.SIGSTOP)
         yield
         self._process.send_signal(signal.SIGCONT)
-        # Until its main thread runs again, the kernel gives the next signal to any other.
-        eventually(lambda: self._state() == "S")
-
-    def _state(self) -> str:
-        return (
-            Path(f"/proc/{self.process}/task/{self.process}/stat").read_text().rpartition(")")[2].split()[0]
-        )
 
     def end(self, number: signal.Signals) -> int:
         """End it with a signal; its exit status."""
