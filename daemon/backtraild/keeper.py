@@ -259,7 +259,9 @@ class Keeper:
         reasons = sorted(set(self.watcher.unwatched.values()))
         if reasons:
             count = len(self.watcher.unwatched)
-            self._health.trouble("watches", f"{count:,} folders can't be watched: {'; '.join(reasons)}")
+            self._health.trouble(
+                "watches", f"{count:,} folder{'s' * (count != 1)} can't be watched: {'; '.join(reasons)}"
+            )
         else:
             self._health.well("watches")
 

@@ -107,12 +107,14 @@ def test_a_folder_that_may_not_be_read_degrades_and_recovers(tmp_path: Path, mon
         (at.root / "secret/deep").mkdir(parents=True)
         (at.root / "secret/deep/file").write_text("1")
         at.wait_for_disk()
-        captured = at.newest().tree
-        allow = deny(monkeypatch, at.root / "secret")
-        (at.root / "secret/deep/file").write_text("2")
+        with open(at.root / "secret/deep/file", "w") as file:  # opened while that is still allowed
+            at.wait_for_disk()
+            captured = at.newest().tree
+            allow = deny(monkeypatch, at.root / "secret")
+            file.write("2")
         (at.root / "secret").touch()
         eventually(lambda: at.state == "degraded")
-        assert at.reasons == "1 folders can't be watched: Permission denied"
+        assert at.reasons == "1 folder can't be watched: Permission denied"
         assert at.save().tree == captured
         allow()
         eventually(lambda: at.state == "watching")

@@ -1,0 +1,82 @@
+"""The thread of one workspace: what it does by the clock, and that everybody gets an answer."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from backtrail.errors import NothingToDo
+from backtraild import timers
+from backtraild.model import Intent
+from support.serving import Site, desk
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with desk(tmp_path) as at:
+        yield at.watch()
+
+
+def test_what_no_event_tells_is_found_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A write through a hard link elsewhere is in a checkpoint at the latest after the next audit."""
+    monkeypatch.setattr(timers, "AUDIT_SECONDS", 0.3)
+    with desk(tmp_path) as at:
+        site = at.watch()
+        os.link(site.write("linked", "before"), tmp_path / "outside")
+        at.service.save(site.id)
+        site.wait_until_settled()
+        (tmp_path / "outside").write_bytes(b"after!")
+        made = site.wait_for("linked", b"after!")
+        assert made.metadata == {"looked_at_everything": "it was time for a look at everything"}
+
+
+def test_requests_of_many_threads_are_answered_one_by_one(site: Site):
+    """The store has one writer; each of them gets a checkpoint of its own, or hears that there is none."""
+    numbers: list[int] = []
+
+    def work(name: int) -> None:
+        for turn in range(10):
+            site.write(f"{name}", f"{turn}")
+            try:
+                numbers.append(site.desk.service.save(site.id, Intent(message=f"{name} {turn}")).number)
+            except NothingToDo:  # another one's save had it
+                continue
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(numbers) == len(set(numbers))
+    assert site.captured() == {b"%d" % number: ("file", b"9") for number in range(6)}
+
+
+def test_an_error_of_a_request_goes_to_whoever_asked_and_the_worker_works_on(site: Site):
+    """One bad question must not cost the protection of the folder."""
+
+    def bad(_: object) -> None:
+        raise ZeroDivisionError("a question")
+
+    with pytest.raises(ZeroDivisionError):
+        site.desk.service.ask(site.id, bad)
+    assert site.state == "watching"
+    site.write("a", "1")
+    site.wait_for("a", b"1")
+
+
+def test_a_request_that_was_given_up_is_not_carried_out(site: Site):
+    """A client that went away does not want its save any more."""
+    worker = site.desk.service.worker(site.id)
+    gate, done = threading.Event(), []
+    held = worker.ask(lambda _: gate.wait(10))
+    given_up = worker.ask(lambda _: done.append("done"))
+    assert given_up.cancel()
+    gate.set()
+    assert held.result(10)
+    site.newest()
+    with pytest.raises(CancelledError):
+        given_up.result(0)
+    assert done == []
