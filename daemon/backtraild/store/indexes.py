@@ -113,6 +113,12 @@ class Finder:
             self._load(name)
         self._names = names
 
+    def added(self, name: str) -> None:
+        """Take note of one pack that came."""
+        if name not in self._names:
+            self._load(name)
+            self._names.add(name)
+
     def path(self, name: str, suffix: str) -> str:
         """A pack's file."""
         return os.path.join(self._folder, name + suffix)

@@ -56,6 +56,10 @@ class Packs:
         self._bases.clear()
         self._bases_size = 0
 
+    def added(self, name: str) -> None:
+        """Take note of one pack that came."""
+        self._finder.added(name)
+
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
         return self._finder.find(oid) is not None

@@ -8,7 +8,7 @@ memory.
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from backtrail.errors import StoreDamaged
@@ -21,7 +21,6 @@ from backtraild.store.text import count_text_lines
 COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
 TREE_CACHE_BYTES = 8 * 1024 * 1024
-FRESH_LIMIT = 20_000
 
 _Found = TypeVar("_Found")
 
@@ -33,20 +32,16 @@ class Objects:
         self._folder = os.path.join(git_dir, "objects")
         self._packs = Packs(os.path.join(self._folder, "pack"))
         self._packs.refresh()
-        # Objects in packs that were not looked at yet: looking again costs a folder listing.
-        self._fresh: set[ObjectId] = set()
         self._trees: OrderedDict[ObjectId, bytes] = OrderedDict()
         self._trees_size = 0
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
-        return oid in self._fresh or self._packs.has(oid)
+        return self._packs.has(oid)
 
-    def added(self, oids: Iterable[ObjectId]) -> None:
-        """Take note of objects that a finished pack holds."""
-        self._fresh.update(oids)
-        if len(self._fresh) > FRESH_LIMIT:
-            self._refresh()
+    def added(self, stem: str) -> None:
+        """Take note of a finished pack, without listing the folder for it."""
+        self._packs.added(os.path.basename(stem))
 
     def read(self, oid: ObjectId, kind: ObjectType = ObjectType.BLOB) -> bytes:
         """An object's whole content. Raises StoreDamaged unless it is exactly what was stored."""
@@ -117,7 +112,7 @@ class Objects:
             found = None
         if found is None:
             try:
-                self._refresh()
+                self._packs.refresh()
                 found = call(oid)
             except DAMAGE as error:
                 raise _damaged(oid, str(error)) from error
@@ -135,10 +130,6 @@ class Objects:
         if content is None:
             raise _damaged(oid, "it is missing")
         return content
-
-    def _refresh(self) -> None:
-        self._packs.refresh()
-        self._fresh.clear()
 
 
 def _damaged(oid: ObjectId, reason: str) -> StoreDamaged:

@@ -114,6 +114,8 @@ class Store:
             return oid
 
         base_tree = EMPTY_TREE if base is None else bytes.fromhex(base)
+        if not changes and base_tree != EMPTY_TREE:
+            return base_tree
         with _failing("written"):
             tree = trees.rebuild(base_tree, changes, self.objects.read_tree, write)
             if tree == EMPTY_TREE:
@@ -126,8 +128,7 @@ class Store:
         content = record.encode(number, tree, draft)
         with _failing("written"):
             commit_id = pack.add(ObjectType.COMMIT, content).hex()
-            pack.finish()
-            self.objects.added(pack.ids)
+            self._finish(pack)
             # The pack is durable but no ref points at it: a crash here costs disk space, never data.
             self._publish(number, commit_id)
         self._highest = number
@@ -187,14 +188,18 @@ class Store:
                 self._refs.delete(name)
             raise
 
+    def _finish(self, pack: PackWriter) -> None:
+        stem = pack.finish()
+        if stem is not None:
+            self.objects.added(stem)
+
     def _remember_highest(self, number: int) -> None:
         pack = self.new_pack()
         try:
             oid = pack.add_blob(b"%d\n" % number)
-            pack.finish()
+            self._finish(pack)
         finally:
             pack.abandon()
-        self.objects.added([oid])
         self._refs.write(HIGHEST, oid.hex())
 
     def _deleted_highest(self) -> int:
