@@ -3,9 +3,13 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from backtraild.config import read_config
+from backtraild.model import WorkspaceConfig
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -39,3 +43,10 @@ def test_the_examples_of_the_readme_work_in_the_order_they_are_shown(folder_with
     assert "before the refactoring" in done.stdout
     assert "print('hello')" in done.stdout
     assert (folder_with_project / "recovered" / "app.py").read_text() == "print('hello')\n"
+
+
+def test_the_configuration_that_the_readme_shows_is_the_one_that_holds_without_a_file(tmp_path: Path):
+    """People copy it and change one line; the others must not change anything."""
+    (shown,) = blocks("toml")
+    (tmp_path / "config.toml").write_text(shown)
+    assert read_config(tmp_path / "config.toml") == replace(WorkspaceConfig(), exclude_patterns=("*.iso",))
