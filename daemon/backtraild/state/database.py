@@ -32,6 +32,10 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
+class TableLost(StoreFailed):
+    """The table was damaged and is empty now; what was asked for can be asked for again."""
+
+
 class Database:
     """One connection, used by one thread; transactions are explicit."""
 
@@ -60,13 +64,23 @@ class Database:
             except BaseException as error:
                 if _is_damage(error):
                     self._begin_anew()
-                elif self.connection.in_transaction:
+                    raise TableLost(
+                        f"The table beside the store was damaged: {error}.",
+                        "It has been begun anew; nothing in it is irreplaceable. Try again.",
+                    ) from error
+                if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
 
     def fact(self, name: str) -> str | None:
         """A single remembered value."""
-        row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        try:
+            row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        except sqlite3.DatabaseError as error:
+            if self.connection.in_transaction or not _is_damage(error):
+                raise
+            self._begin_anew()
+            row = None
         return None if row is None else str(row[0])
 
     def remember(self, name: str, value: str) -> None:

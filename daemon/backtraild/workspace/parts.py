@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import Changes, ObjectId, WorkspaceConfig
-from backtraild.state import Database, Index, Skips, StatTable
+from backtraild.state import Database, Index, Skips, StatTable, TableLost
 from backtraild.store import EMPTY_TREE, Store, trees
 
 
@@ -54,6 +54,13 @@ def reconcile(parts: Parts) -> None:
 
     They differ after a crash between the two, after a power cut, and when the table was lost.
     """
+    try:
+        _reconcile(parts)
+    except TableLost:  # it is empty now, and will do
+        _reconcile(parts)
+
+
+def _reconcile(parts: Parts) -> None:
     with parts.database.transaction():
         _reconcile_index(parts)
         _reconcile_stats(parts)

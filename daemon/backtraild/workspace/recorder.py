@@ -9,6 +9,7 @@ from backtrail.errors import StoreFailed, WorkspaceUnavailable
 from backtraild.ignore import FolderRules
 from backtraild.model import Changes, Checkpoint, Intent, Path
 from backtraild.scan import Observer, Scanner, ScanResult, crawl
+from backtraild.state import TableLost
 from backtraild.store import (
     LISTED_CHANGES,
     Draft,
@@ -54,6 +55,15 @@ class Recorder:
         `dirty` names the paths that may have changed; without it everything is looked at.
         """
         check_message(intent.message or "")
+        try:
+            return self._save(intent, dirty, allow_empty=allow_empty, force=force)
+        except TableLost:
+            # Its rows come from the newest checkpoint now and match no file: everything is read again.
+            return self._save(intent, None, allow_empty=allow_empty, force=force)
+
+    def _save(
+        self, intent: Intent, dirty: Iterable[Path] | None, *, allow_empty: bool, force: bool
+    ) -> Checkpoint | None:
         folder = self.root.check()
         # Another folder in the workspace's place: what is dirty in it is not what was dirty in the old one.
         dirty = frozenset(dirty) if self.root.is_known(folder) and dirty is not None else None
