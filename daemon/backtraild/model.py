@@ -19,6 +19,9 @@ BLOB_MODES = frozenset({FILE_MODE, EXECUTABLE_MODE, SYMLINK_MODE})
 Path = bytes
 ObjectId = bytes
 
+# Folders in which a restore prepares files: never captured, never taken for the user's.
+STAGING_PREFIX = b".backtrail-restore-"
+
 
 class Entry(NamedTuple):
     """What a checkpoint holds at one path: git's mode and the id of the content."""

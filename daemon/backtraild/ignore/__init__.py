@@ -19,7 +19,7 @@ reason why no kernel watch is spent on `node_modules`. The language is git's own
 """
 
 from backtraild.ignore.defaults import DEFAULT_PATTERNS
-from backtraild.ignore.rules import STAGING_PREFIX, FolderRules
+from backtraild.ignore.rules import FolderRules
 
 GITIGNORE = b".gitignore"
 BACKTRAILIGNORE = b".backtrailignore"
@@ -30,6 +30,5 @@ __all__ = [
     "DEFAULT_PATTERNS",
     "GITIGNORE",
     "IGNORE_FILES",
-    "STAGING_PREFIX",
     "FolderRules",
 ]

@@ -15,9 +15,9 @@ from backtraild.ignore.index import Index, Rank, Rule
 from backtraild.ignore.names import NameGlob
 from backtraild.ignore.patterns import Pattern, read_pattern, read_patterns
 from backtraild.ignore.tokens import MalformedPattern, Mark
+from backtraild.model import STAGING_PREFIX
 
 # Where restore stages its files before it renames them: capturing them would put half a restore on record.
-STAGING_PREFIX = b".backtrail-restore-"
 _GUARDS = (b".git", STAGING_PREFIX + b"*")
 
 

@@ -14,14 +14,12 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 from backtraild.restore.applying import apply
 from backtraild.restore.attempt import Outcome
 from backtraild.restore.calls import OS, Calls
-from backtraild.restore.hostile import STAGING_PREFIX
 from backtraild.restore.journal import pending
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, make_plan
 from backtraild.restore.recovery import recover
 
 __all__ = [
     "OS",
-    "STAGING_PREFIX",
     "Calls",
     "Conflict",
     "Delete",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from backtrail.errors import RestoreFailed, RestoreInterrupted
-from backtraild.model import Blobs
+from backtraild.model import STAGING_PREFIX, Blobs
 from backtraild.restore.attempt import (
     Attempt,
     Outcome,
@@ -21,7 +21,6 @@ from backtraild.restore.attempt import (
 )
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.folders import Folders
-from backtraild.restore.hostile import STAGING_PREFIX
 from backtraild.restore.journal import Journal, Record
 from backtraild.restore.moves import Site
 from backtraild.restore.plan import Plan

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from backtrail import pathtext
 from backtrail.errors import HostileTree
-from backtraild.model import BLOB_MODES, Changes, Path, is_dot_git
+from backtraild.model import BLOB_MODES, STAGING_PREFIX, Changes, Path, is_dot_git
 
-STAGING_PREFIX = b".backtrail-restore-"
 LONGEST_NAME = 255
 LONGEST_TARGET = 4095
 _NAMED_IN_A_MESSAGE = 20
