@@ -17,6 +17,7 @@ def deny(patch: pytest.MonkeyPatch, path: Path) -> Callable[[], None]:
         path.chmod(0)
         return lambda: path.chmod(mode)
     denied = {os.fsencode(path.name)}
+    really_open_folder = folders.open_folder
 
     def open_file(name, *arguments, **options):
         refuse(name)
@@ -24,12 +25,13 @@ def deny(patch: pytest.MonkeyPatch, path: Path) -> Callable[[], None]:
 
     def open_folder(name: bytes, parent: int) -> int:
         refuse(name)
-        return folders.open_folder(name, parent)
+        return really_open_folder(name, parent)
 
     def refuse(name: bytes) -> None:
         if name in denied:
             raise PermissionError(13, os.strerror(13), name)
 
     patch.setattr(capture, "os", Os(open=open_file))
-    patch.setattr(scanner, "open_folder", open_folder)
+    for module in (folders, scanner):
+        patch.setattr(module, "open_folder", open_folder)
     return denied.clear

@@ -3,8 +3,8 @@
 import os
 
 from backtraild.ignore import IGNORE_FILES, FolderRules
-from backtraild.model import Path, is_dot_git, join_path
-from backtraild.scan.folders import Folder, list_folder, open_folder, open_root, read_rules
+from backtraild.model import Path, is_dot_git
+from backtraild.scan.folders import Folder, descend, list_folder, open_root, read_rules
 from backtraild.scan.observer import Observer
 
 
@@ -18,7 +18,7 @@ def crawl(root: bytes, rules: FolderRules, path: Path, observer: Observer) -> No
             if not names:
                 os.close(frames.pop()[0].descriptor)
                 continue
-            below = _descend(place, names.pop(), ())
+            below = descend(place, names.pop(), ())
             if below is not None:
                 frames.append(_entered(below, observer))
     finally:
@@ -56,21 +56,10 @@ def _walk_to(root: bytes, rules: FolderRules, path: Path) -> Folder | None:
     names = path.split(b"/") if path else []
     for position, name in enumerate(names, 1):
         try:
-            below = _descend(place, name, IGNORE_FILES if position < len(names) else ())
+            below = descend(place, name, IGNORE_FILES if position < len(names) else ())
         finally:
             os.close(place.descriptor)
         if below is None:
             return None
         place = below
     return place
-
-
-def _descend(place: Folder, name: bytes, read: tuple[bytes, ...]) -> Folder | None:
-    if is_dot_git(name) or place.rules.excludes(name, True):
-        return None
-    try:
-        descriptor = open_folder(name, place.descriptor)
-    except OSError:
-        return None
-    rules = read_rules(descriptor, place.rules.child(name), read)
-    return Folder(join_path(place.path, name), descriptor, rules)

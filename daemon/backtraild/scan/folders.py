@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from backtrail.errors import WorkspaceUnavailable
 from backtraild.ignore import IGNORE_FILES, FolderRules
-from backtraild.model import Path
+from backtraild.model import Path, is_dot_git, join_path
 
 MAX_IGNORE_FILE = 1024 * 1024
 
@@ -43,6 +43,18 @@ def unavailable(root: bytes, error: OSError) -> WorkspaceUnavailable:
 def open_folder(name: bytes, parent: int) -> int:
     """A subfolder; an OSError if it is none, or a symlink."""
     return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
+
+
+def descend(place: Folder, name: bytes, read: Container[bytes]) -> Folder | None:
+    """A captured subfolder, with the rules of those of its ignore files that are to be read now."""
+    if is_dot_git(name) or place.rules.excludes(name, True):
+        return None
+    try:
+        descriptor = open_folder(name, place.descriptor)
+    except OSError:
+        return None
+    rules = read_rules(descriptor, place.rules.child(name), read)
+    return Folder(join_path(place.path, name), descriptor, rules)
 
 
 def list_folder(descriptor: int) -> dict[bytes, "os.DirEntry[str]"]:

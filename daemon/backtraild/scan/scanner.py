@@ -22,7 +22,15 @@ from backtraild.model import (
     split_path,
 )
 from backtraild.scan.capture import Left, capture, is_unchanged
-from backtraild.scan.folders import Folder, list_folder, open_folder, open_root, read_rules, unavailable
+from backtraild.scan.folders import (
+    Folder,
+    descend,
+    list_folder,
+    open_folder,
+    open_root,
+    read_rules,
+    unavailable,
+)
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.state import Skips, Stat, StatTable
 
@@ -119,7 +127,7 @@ class Scanner:
         place = Folder(b"", descriptor, read_rules(descriptor, self._rules, IGNORE_FILES))
         for name in folder.split(b"/") if folder else []:
             try:
-                deeper = self._descend(place, name)
+                deeper = descend(place, name, IGNORE_FILES)
                 if deeper is None:
                     self._look_at(place, name)
                     return None
@@ -128,16 +136,6 @@ class Scanner:
             place = deeper
             self._forget_file(place.path)  # a file that made way for the folder
         return place
-
-    def _descend(self, place: Folder, name: bytes) -> Folder | None:
-        if is_dot_git(name) or place.rules.excludes(name, True):
-            return None
-        try:
-            descriptor = open_folder(name, place.descriptor)
-        except OSError:
-            return None
-        rules = read_rules(descriptor, place.rules.child(name), IGNORE_FILES)
-        return Folder(join_path(place.path, name), descriptor, rules)
 
     def _look_at(self, place: Folder, name: bytes) -> None:
         """Look at one name in a folder, whatever it is now."""
