@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench clean
+.PHONY: help run test lint check bench picture clean
 
 help:  ## list these verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
@@ -17,8 +17,9 @@ $(READY): pyproject.toml
 
 WORKSPACE ?= .
 
-run: $(READY)  ## install into .venv and watch a folder, WORKSPACE=path or this one; Ctrl-C ends it
-	@$(BIN)/backtraild --watch '$(WORKSPACE)'
+run: $(READY)  ## install into .venv, watch WORKSPACE=path (or this folder) and show what happens; Ctrl-C ends the view
+	@$(BIN)/backtrail watch '$(WORKSPACE)'
+	@trap : INT; $(BIN)/backtrail events --workspace '$(WORKSPACE)' ; echo 'Here: $(BIN)/backtrail daemon stop'
 
 lint: $(READY)  ## style, types and import rules
 	$(BIN)/ruff check .
@@ -33,6 +34,9 @@ test: lint check  ## everything that must pass: lint, types, import rules, tests
 
 bench: $(READY)  ## measure against the git binary, write bench/RESULTS.md
 	$(BIN)/python -m bench
+
+picture: $(READY)  ## draw docs/backtrail.svg, the command line in use
+	$(BIN)/python docs/picture.py
 
 clean:  ## remove what make created
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,3 +1,122 @@
-"""Backtrail's client side: the contract that daemon, library and command line share."""
+"""Backtrail's client side: the contract that daemon, library and command line share.
+
+Everything is imported when it is first used, so that a command pays for what it needs and for nothing else.
+"""
+
+TYPE_CHECKING = False  # as type checkers read it; importing it from `typing` costs as much as all the rest
+if TYPE_CHECKING:
+    from backtrail.async_client import AsyncClient
+    from backtrail.async_workspace import AsyncWorkspace
+    from backtrail.checkpoint_service import CheckpointService
+    from backtrail.client import Client
+    from backtrail.errors import (
+        AmbiguousCheckpoint,
+        BacktrailError,
+        DaemonBug,
+        DaemonSilent,
+        DaemonUnreachable,
+        HostileTree,
+        NothingToDo,
+        ProtocolMismatch,
+        RefusedWorkspace,
+        RestoreFailed,
+        RestoreInterrupted,
+        StoreDamaged,
+        StoreFailed,
+        UnknownCheckpoint,
+        UnknownPath,
+        UnknownWorkspace,
+        UntrustedDaemon,
+        UsageError,
+        WorkspaceUnavailable,
+    )
+    from backtrail.values import (
+        Checkpoint,
+        CheckpointConfig,
+        CheckpointDiff,
+        CheckpointEvent,
+        CheckpointPage,
+        CheckpointSummary,
+        FileChange,
+        RestoreResult,
+        WorkspaceInfo,
+        WorkspaceStatus,
+    )
+    from backtrail.workspace import Workspace
 
 __version__ = "0.1.0"
+
+_ERRORS = (
+    "AmbiguousCheckpoint BacktrailError DaemonBug DaemonSilent DaemonUnreachable HostileTree NothingToDo "
+    "ProtocolMismatch RefusedWorkspace RestoreFailed RestoreInterrupted StoreDamaged StoreFailed "
+    "UnknownCheckpoint UnknownPath UnknownWorkspace UntrustedDaemon UsageError WorkspaceUnavailable"
+)
+_VALUES = (
+    "Checkpoint CheckpointConfig CheckpointDiff CheckpointEvent CheckpointPage CheckpointSummary FileChange "
+    "RestoreResult WorkspaceInfo WorkspaceStatus"
+)
+_HOMES = {
+    "AsyncClient": "async_client",
+    "AsyncWorkspace": "async_workspace",
+    "CheckpointService": "checkpoint_service",
+    "Client": "client",
+    "Workspace": "workspace",
+    **dict.fromkeys(_ERRORS.split(), "errors"),
+    **dict.fromkeys(_VALUES.split(), "values"),
+}
+
+__all__ = [
+    "AmbiguousCheckpoint",
+    "AsyncClient",
+    "AsyncWorkspace",
+    "BacktrailError",
+    "Checkpoint",
+    "CheckpointConfig",
+    "CheckpointDiff",
+    "CheckpointEvent",
+    "CheckpointPage",
+    "CheckpointService",
+    "CheckpointSummary",
+    "Client",
+    "DaemonBug",
+    "DaemonSilent",
+    "DaemonUnreachable",
+    "FileChange",
+    "HostileTree",
+    "NothingToDo",
+    "ProtocolMismatch",
+    "RefusedWorkspace",
+    "RestoreFailed",
+    "RestoreInterrupted",
+    "RestoreResult",
+    "StoreDamaged",
+    "StoreFailed",
+    "UnknownCheckpoint",
+    "UnknownPath",
+    "UnknownWorkspace",
+    "UntrustedDaemon",
+    "UsageError",
+    "Workspace",
+    "WorkspaceInfo",
+    "WorkspaceStatus",
+    "WorkspaceUnavailable",
+    "__version__",
+]
+
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that every name exists
+
+    def __getattr__(name: str) -> object:
+        """Import a name from its home; from then on it is an ordinary name of this module."""
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,7 @@
 """Everything that can go wrong, as one hierarchy: a code for programs, a sentence and a hint for people."""
 
+from collections.abc import Iterator
+
 
 class BacktrailError(Exception):
     """The root of all errors that Backtrail raises on purpose."""
@@ -23,6 +25,54 @@ class NothingToDo(BacktrailError):
     """The wanted state is the present state: no change to save, no restore to undo."""
 
     code, exit_status = "nothing-to-do", 3
+
+
+class DaemonUnreachable(BacktrailError):
+    """No daemon answers, and none could be started."""
+
+    code, exit_status = "daemon-unreachable", 10
+
+
+class DaemonSilent(DaemonUnreachable):
+    """A daemon is there, but its answer did not come in time."""
+
+    code = "daemon-silent"
+
+
+class UntrustedDaemon(DaemonUnreachable):
+    """The file that says where the daemon listens was not written by the daemon of this user."""
+
+    code = "untrusted-daemon"
+
+
+class ProtocolMismatch(DaemonUnreachable):
+    """The daemon speaks another version of the protocol than this client."""
+
+    code = "protocol-mismatch"
+
+
+class DaemonBug(BacktrailError):
+    """The daemon stumbled over a request; its log has more."""
+
+    code, exit_status = "bug", 70
+
+
+class DaemonStopping(DaemonUnreachable):
+    """The daemon is ending and did not begin with this request."""
+
+    code = "daemon-stopping"
+
+
+class DaemonBusy(BacktrailError):
+    """More is waiting for the daemon than it holds; it did not begin with this request."""
+
+    code = "busy"
+
+
+class UnknownWorkspace(BacktrailError):
+    """No watched folder answers to that name."""
+
+    code, exit_status = "unknown-workspace", 11
 
 
 class UnknownCheckpoint(BacktrailError):
@@ -83,3 +133,19 @@ class RestoreInterrupted(BacktrailError):
     """A restore stopped half-way and could not be rolled back; the journal will finish it."""
 
     code = "restore-interrupted"
+
+
+def error_from(code: str, message: str, hint: str = "") -> BacktrailError:
+    """The error that a code on the wire stands for; one that is not known here keeps its code."""
+    for kind in _kinds(BacktrailError):
+        if kind.code == code:
+            return kind(message, hint)
+    error = BacktrailError(message, hint)
+    error.code = code
+    return error
+
+
+def _kinds(kind: type[BacktrailError]) -> Iterator[type[BacktrailError]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from _kinds(narrower)

@@ -2,14 +2,15 @@
 
 import os
 import stat
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-
-import platformdirs
 
 from backtrail.errors import BacktrailError
 
 APPLICATION = "backtrail"
+# Set for a daemon that a client started: nobody reads along on its stderr, which is a file.
+STARTED_BY_CLIENT = "BACKTRAIL_STARTED_BY_CLIENT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,26 @@ class Places:
         return self.data / "daemon.lock"
 
     @property
+    def connection_file(self) -> Path:
+        """Where the running daemon can be reached."""
+        return self.runtime / "daemon.json"
+
+    @property
+    def starting(self) -> Path:
+        """Held by the one client that starts the daemon."""
+        return self.runtime / "starting.lock"
+
+    @property
+    def start_log(self) -> Path:
+        """What a daemon that a client started said before it could write its log."""
+        return self.runtime / "start.log"
+
+    @property
+    def keys(self) -> Path:
+        """The daemon's key pair for tcp, and the keys of the clients that may use it."""
+        return self.config / "keys"
+
+    @property
     def cookies(self) -> Path:
         """Where the daemon makes files to learn that it has seen all earlier events."""
         return self.runtime / "cookies"
@@ -74,11 +95,16 @@ class UnusableFolder(BacktrailError):
     code = "unusable-folder"
 
 
-def places() -> Places:
-    """The folders that hold in this environment."""
-    home = os.environ.get("BACKTRAIL_HOME")
+def places(home: str | os.PathLike[str] | None = None) -> Places:
+    """The folders below `home`, or those that hold in this environment."""
+    home = home or os.environ.get("BACKTRAIL_HOME")
     if home:
         top = Path(home).absolute()
         return Places(top / "config", top / "data", top / "run")
+    import platformdirs  # here, because it is slow to import and often not needed
+
     dirs = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
-    return Places(Path(dirs.user_config_dir), Path(dirs.user_data_dir), Path(dirs.user_runtime_dir))
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # without XDG_RUNTIME_DIR, as over ssh, another folder does
+        return Places(Path(dirs.user_config_dir), Path(dirs.user_data_dir), Path(dirs.user_runtime_dir))

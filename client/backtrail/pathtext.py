@@ -26,6 +26,11 @@ def from_text(text: str) -> bytes:
     return _ESCAPE.sub(_unescaped, text[1:-1].encode("utf-8", "surrogateescape"))
 
 
+def sendable(sentence: str) -> str:
+    """A sentence fit for JSON, whatever paths are named in it: what is not UTF-8 is escaped, and stays readable."""
+    return sentence.encode("utf-8", "backslashreplace").decode()
+
+
 def _quoted(path: bytes) -> str:
     escaped = (chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:03o}" for byte in path)
     return f'"{"".join(escaped)}"'

@@ -1,6 +1,8 @@
 """The daemon process: one per user, from taking the lock to the last checkpoint."""
 
 import argparse
+import contextlib
+import ctypes
 import fcntl
 import logging
 import os
@@ -12,14 +14,20 @@ from collections.abc import Sequence
 from backtrail import __version__
 from backtrail.errors import BacktrailError
 from backtrail.paths import Places, places
-from backtraild import logs
+from backtraild import logs, notify
+from backtraild.liveness import Liveness
 from backtraild.model import Event
+from backtraild.server import Server, is_answering
 from backtraild.service import Service
 
 # A thread that answers must not wait for one that captures: Python's own 5 ms add up over a request.
 SWITCH_SECONDS = 0.0005
 READY_CHECK_SECONDS = 0.2
+# A daemon that takes longer to answer itself is taken for hung.
+PING_SECONDS = 5.0
 BUG = 70
+LARGE_PIECE = 1024 * 1024
+_M_MMAP_THRESHOLD = -3  # of malloc.h
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -37,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
+    _give_back_large_pieces()
     where = places()
     try:
         where.make()
@@ -55,20 +64,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(where: Places, folders: Sequence[str]) -> int:
     stopping = _set_by_signals()
-    service = Service(where, _log_event)
-    try:
-        service.start()
-        for folder in folders:
-            service.watch(os.path.abspath(folder), wait=False)
-        while not stopping.is_set() and not service.wait_until_caught_up(READY_CHECK_SECONDS):
-            pass
-        if not stopping.is_set():
-            _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
-        stopping.wait()
-    finally:
-        service.stop()
+    with Server(where) as server:
+        service = Service(where, lambda event: _tell(event, server), server.progress)
+        liveness = Liveness(lambda: is_answering(server.endpoints.requests, PING_SECONDS))
+        try:
+            service.start()
+            server.open(service, stopping.set)
+            notify.ready(f"Watching {len(service.workspaces())} folders.")
+            liveness.start()
+            _watch(service, folders, stopping)
+            stopping.wait()
+        finally:
+            notify.stopping()
+            liveness.stop()
+            server.refuse()
+            service.stop()
     _log.info("stopped")
     return 0
+
+
+def _watch(service: Service, folders: Sequence[str], stopping: threading.Event) -> None:
+    """Watch these too, and say when everything has been looked at."""
+    for folder in folders:
+        service.watch(os.path.abspath(folder), wait=False)
+    while not stopping.is_set() and not service.wait_until_caught_up(READY_CHECK_SECONDS):
+        pass
+    if not stopping.is_set():
+        _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
+
+
+def _give_back_large_pieces() -> None:
+    """Have the C library return large pieces of memory to the system as soon as they are free.
+
+    Left to itself, glibc keeps up to 64 MB for later after a few large requests.
+    """
+    with contextlib.suppress(AttributeError):  # not glibc
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_PIECE)
 
 
 def _set_by_signals() -> threading.Event:
@@ -114,7 +145,8 @@ class _Lock:
         os.close(self._descriptor)
 
 
-def _log_event(event: Event) -> None:
+def _tell(event: Event, server: Server) -> None:
+    server.publish(event)
     what = event.data.get("message") or event.data.get("reason") or ""
     number = f" {event.checkpoint}" if event.checkpoint else ""
     _log.info("event %d: %s%s %s %s", event.seq, event.type, number, event.workspace, what)

@@ -2,15 +2,22 @@
 
 import math
 import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from backtrail import address
+from backtrail.address import Address
 from backtrail.errors import BacktrailError, UsageError
 from backtraild.ignore import FolderRules
 from backtraild.model import Limits, WorkspaceConfig
 
 WATCHERS = ("auto", "poll")
+
+_Checked = TypeVar("_Checked")
 
 _LIMITS = Limits()
 _MORE_THAN_NOTHING = ("quiet", "patience", "max_checkpoints", "max_file_size", "max_files", "max_bytes")
@@ -30,13 +37,42 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     watcher: str = "auto"
 
 
+class _Server(msgspec.Struct, forbid_unknown_fields=True):
+    listen: str
+    curve: bool = True
+
+
+class _File(_Settings, forbid_unknown_fields=True):
+    server: _Server | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """At which address the daemon listens besides its local sockets, and whether it demands keys there."""
+
+    address: Address
+    curve: bool
+
+
+_NAMES = f"There are {', '.join(_Settings.__struct_fields__)}."
+
+
 def read_config(path: Path) -> WorkspaceConfig:
     """The defaults from a file; the built-in ones where there is none."""
+    return _read(path, _checked)
+
+
+def read_network(path: Path) -> NetworkConfig | None:
+    """Where to listen on a network; None if the file does not ask for it."""
+    return _read(path, _checked_network)
+
+
+def _read(path: Path, checked: Callable[["_File"], _Checked]) -> _Checked:
     try:
         text = path.read_text(encoding="utf-8")
-        return _checked(msgspec.convert(tomllib.loads(text), _Settings, strict=True))
+        return checked(msgspec.convert(tomllib.loads(text), _File, strict=True))
     except FileNotFoundError:
-        return WorkspaceConfig()
+        return checked(_File())
     except OSError as error:
         raise _unusable(path, f"{error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -44,11 +80,46 @@ def read_config(path: Path) -> WorkspaceConfig:
     except BacktrailError as error:
         raise _unusable(path, error.message.rstrip(".")) from error
     except msgspec.ValidationError as error:
-        raise _unusable(
-            path, str(error).replace("`$.", "`").replace("Object contains", "there is an")
-        ) from error
+        raise _unusable(path, _told(error)) from error
     except tomllib.TOMLDecodeError as error:
         raise _unusable(path, str(error)) from error
+
+
+def configured(
+    config: WorkspaceConfig, settings: Mapping[str, object], defaults: WorkspaceConfig
+) -> WorkspaceConfig:
+    """A workspace's configuration with other settings, which have the names and the sense of the file's.
+
+    Patterns are those of the defaults and the given ones; settings that are not given stay.
+    """
+    if not settings:
+        return config
+    try:
+        given = msgspec.convert(dict(settings), _Settings, strict=True)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"The settings can't be used: {_told(error)}.", _NAMES) from error
+    wanted = {name: getattr(given, name) for name in settings}
+    if "exclude_patterns" in wanted:
+        wanted["exclude_patterns"] = [*defaults.exclude_patterns, *given.exclude_patterns]
+    return _checked(msgspec.structs.replace(_as_settings(config), **wanted))
+
+
+def _told(error: msgspec.ValidationError) -> str:
+    return str(error).replace("`$.", "`").replace("Object contains", "there is an")
+
+
+def _as_settings(config: WorkspaceConfig) -> _Settings:
+    return _Settings(
+        auto_checkpoint=config.auto_checkpoint,
+        max_checkpoints=config.max_checkpoints,
+        exclude_patterns=list(config.exclude_patterns),
+        quiet=config.quiet,
+        patience=config.patience,
+        max_file_size=config.limits.max_file_size,
+        max_files=config.limits.max_files,
+        max_bytes=config.limits.max_bytes,
+        watcher=config.watcher,
+    )
 
 
 def _unusable(path: Path, reason: str) -> UsageError:
@@ -56,6 +127,19 @@ def _unusable(path: Path, reason: str) -> UsageError:
         f"The configuration file {path} can't be used: {reason}.",
         "Correct it, or move the file away to go on with the defaults.",
     )
+
+
+def _checked_network(file: _File) -> NetworkConfig | None:
+    """Refuse to let anybody on the network read and rewrite all watched folders."""
+    if file.server is None:
+        return None
+    found = NetworkConfig(address.parse(file.server.listen), file.server.curve)
+    if not found.curve and not found.address.is_loopback:
+        raise UsageError(
+            f"curve = false with listen = {file.server.listen!r} would let everybody who reaches this address "
+            "read and rewrite all watched folders"
+        )
+    return found
 
 
 def _checked(settings: _Settings) -> WorkspaceConfig:

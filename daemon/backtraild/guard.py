@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from backtrail.errors import RefusedWorkspace
+from backtrail.errors import RefusedWorkspace, UsageError
 from backtraild.model import Limits, is_dot_git
 
 _SYSTEM = (
@@ -25,6 +25,7 @@ _USER_DIR = re.compile(r'^\s*XDG_\w+_DIR="(\$HOME/|/)([^"\n]*)"', re.MULTILINE |
 _USER_DIRS_READ = 64 * 1024
 
 _CHOOSE_PROJECT = "Choose one folder that you work in, such as ~/Documents/project."
+_STORE_ELSEWHERE = "Choose a folder that is neither inside nor around anything watched."
 _MAKE_ROOM = (
     "Leave out what need not be kept with --exclude PATTERN or a .backtrailignore file, choose a smaller "
     "folder, or pass --force to watch all of it."
@@ -46,6 +47,25 @@ def check_root(path: str, *, home: str, own_folders: Sequence[str]) -> str:
     _check_own(root, own_folders)
     _check_repository(root)
     return root
+
+
+def check_store(path: str, *, root: str, watched: Iterable[str]) -> str:
+    """The real path of a folder that may hold the store of a workspace; raises UsageError for every other."""
+    try:
+        if not os.path.isabs(path):
+            raise UsageError(f"The store {path!r} is not an absolute path.", "Give the folder's full path.")
+        store = os.path.realpath(path)
+    except ValueError as error:  # a NUL byte, or text that no file name can be
+        raise UsageError(f"No folder can be called {path!r}.") from error
+    for folder in (root, *watched):
+        if _same(store, folder) or _inside(store, folder):
+            raise UsageError(
+                f"The store {path!r} lies inside the watched folder {folder!r}, which would capture it.",
+                _STORE_ELSEWHERE,
+            )
+    if _inside(root, store):
+        raise UsageError(f"The watched folder {root!r} lies inside the store {path!r}.", _STORE_ELSEWHERE)
+    return store
 
 
 def check_size(files: int, size: int, limits: Limits, force: bool) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 from backtrail.errors import BacktrailError, NothingToDo, StoreDamaged
 from backtrail.pathtext import to_text
 from backtraild.health import Health
+from backtraild.meter import Meter
 from backtraild.model import Checkpoint, Intent, Kind, Path, Status
 from backtraild.registry import Registered
 from backtraild.settle import Loss, Losses, Pace, Restraint
 from backtraild.state import EventLog
 from backtraild.watch import OVERFLOW, Dirt, Hub, Interruptible, Taken
-from backtraild.workspace import RestoreResult, Workspace
+from backtraild.workspace import PruneResult, RestoreResult, Workspace
 
 BARRIER_SECONDS = 2.0
 # The state before most of a workspace went or was rewritten is kept this long, whatever retention says.
@@ -40,7 +41,14 @@ class Keeper:
     """Knows what may have changed since the newest checkpoint, and makes the next one of it."""
 
     def __init__(
-        self, entry: Registered, folder: str, hub: Hub, events: EventLog, health: Health, dirt: Dirt
+        self,
+        entry: Registered,
+        folder: str,
+        hub: Hub,
+        events: EventLog,
+        health: Health,
+        dirt: Dirt,
+        meter: Meter,
     ) -> None:
         self._entry = entry
         self._events = events
@@ -54,7 +62,7 @@ class Keeper:
         self.watcher = hub.watcher(os.fsencode(entry.root), dirt, entry.config.watcher)
         self._observer = Interruptible(self.watcher)
         try:
-            self.workspace = Workspace(entry.root, folder, entry.config, self._observer)
+            self.workspace = Workspace(entry.root, folder, entry.config, self._observer, meter)
         except BaseException:
             self.watcher.close()
             raise
@@ -89,7 +97,13 @@ class Keeper:
         self._done(None)
 
     def save(self, intent: Intent, *, allow_empty: bool = False, full: bool = False) -> Checkpoint:
-        """A checkpoint with every write that finished before the call; NothingToDo if that changed nothing."""
+        """A checkpoint with every write that finished before the call; NothingToDo if that changed nothing.
+
+        Asked again under the id of an earlier request, it gives the checkpoint that was made for that one.
+        """
+        made = None if intent.request is None else self.workspace.made_for(intent.request)
+        if made is not None:
+            return made
         with self._everything_so_far(full) as dirty:
             checkpoint = self._saved(intent, dirty, allow_empty=allow_empty)
         if checkpoint is None:
@@ -115,19 +129,15 @@ class Keeper:
             self._dirt.mark(path)
         return self._restraint.first_release(self.resting)
 
-    def restore(self, name: str, paths: Sequence[Path] = ()) -> RestoreResult:
+    def restore(self, name: str, paths: Sequence[Path] = (), *, request: str | None = None) -> RestoreResult:
         """Go back to a checkpoint; what has not been saved yet goes into the safety checkpoint."""
-        with self._everything_so_far(full=False) as dirty:
-            result = self.workspace.restore(name, paths, dirty=dirty)
-        self._done(None)
-        return result
+        return self._once(
+            request, lambda dirty: self.workspace.restore(name, paths, dirty=dirty, request=request)
+        )
 
-    def undo(self) -> RestoreResult:
+    def undo(self, *, request: str | None = None) -> RestoreResult:
         """Take the last restore back."""
-        with self._everything_so_far(full=False) as dirty:
-            result = self.workspace.undo(dirty=dirty)
-        self._done(None)
-        return result
+        return self._once(request, lambda dirty: self.workspace.undo(dirty=dirty, request=request))
 
     def delete(self, names: Sequence[str]) -> list[Checkpoint]:
         """Let go of checkpoints: of all of them, or of none if one is unknown."""
@@ -140,6 +150,17 @@ class Keeper:
             self._append("checkpoint_deleted", number, checkpoint.session, {"id": checkpoint.id})
         self._done(None)
         return list(found.values())
+
+    def prune(self, *, dry_run: bool = False) -> PruneResult:
+        """Let go of what retention no longer keeps, told as one event; `dry_run` only says what that would be."""
+        result = self.workspace.plan_pruning(dry_run=dry_run)
+        numbers = [decision.number for decision in result.dropped]
+        if numbers and not dry_run:
+            try:
+                self.workspace.drop(numbers)
+            finally:  # a full disk may end it half-way: what is gone is told all the same
+                self._tell_pruned(numbers)
+        return result
 
     def watch_new_folders(self) -> None:
         """Folders that have just appeared get their watches at once, so that what goes on in them counts."""
@@ -163,6 +184,17 @@ class Keeper:
             self._append(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
             self._told = number
         self._health.well("log")
+
+    def _once(
+        self, request: str | None, go_back: Callable[[Iterable[Path] | None], RestoreResult]
+    ) -> RestoreResult:
+        """Go back, or tell what was done already under this id: an undo that is repeated would be a redo."""
+        result = None if request is None else self.workspace.restored_for(request)
+        if result is None:
+            with self._everything_so_far(full=False) as dirty:
+                result = go_back(dirty)
+        self._done(None)
+        return result
 
     @contextlib.contextmanager
     def _everything_so_far(self, full: bool) -> Iterator[Iterable[Path] | None]:
@@ -224,6 +256,12 @@ class Keeper:
             self.tell_new()
         except BacktrailError as error:  # the checkpoint is there all the same; the worker tells of it later
             self._health.trouble("log", error.message)
+
+    def _tell_pruned(self, numbers: Sequence[int]) -> None:
+        gone = sorted(set(numbers).difference(self.workspace.history.numbers_after(0)))
+        if gone:
+            self._append("checkpoints_pruned", None, None, {"numbers": gone, "count": len(gone)})
+        self._done(None)
 
     def _refresh_facts(self, checkpoint: Checkpoint | None) -> None:
         newest, last = self.workspace.history.newest(), checkpoint or self.facts.last

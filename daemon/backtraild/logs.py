@@ -5,10 +5,13 @@ Names and numbers go into it, never what is in a file.
 
 import logging
 import logging.handlers
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+
+from backtrail.paths import STARTED_BY_CLIENT
 
 SIZE = 5 * 1024 * 1024
 FILES = 3
@@ -43,7 +46,7 @@ class PlainLines(logging.Formatter):
 
 
 def set_up(file: Path, *, verbose: bool) -> None:
-    """Log into a file and to stderr from now on."""
+    """Log into a file from now on, and to stderr if anybody may read along there."""
     to_file = logging.handlers.RotatingFileHandler(
         file, maxBytes=SIZE, backupCount=FILES - 1, encoding="utf-8"
     )
@@ -51,7 +54,10 @@ def set_up(file: Path, *, verbose: bool) -> None:
     to_stderr = logging.StreamHandler()
     to_stderr.setFormatter(PlainLines())
     level = logging.DEBUG if verbose else logging.INFO
-    logging.basicConfig(level=level, handlers=[to_file, to_stderr], force=True)
+    handlers: list[logging.Handler] = [to_file]
+    if not os.environ.get(STARTED_BY_CLIENT):
+        handlers.append(to_stderr)
+    logging.basicConfig(level=level, handlers=handlers, force=True)
 
 
 def _text(message: str) -> str:

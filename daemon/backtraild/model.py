@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 FILE_MODE = 0o100644
 EXECUTABLE_MODE = 0o100755
@@ -18,6 +18,7 @@ BLOB_MODES = frozenset({FILE_MODE, EXECUTABLE_MODE, SYMLINK_MODE})
 
 Path = bytes
 ObjectId = bytes
+Job: TypeAlias = str | int | None  # the id of the request on whose behalf something is done, if there is one
 
 # Folders in which a restore prepares files: never captured, never taken for the user's.
 STAGING_PREFIX = b".backtrail-restore-"
@@ -114,6 +115,7 @@ class Checkpoint:
     turn: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     pinned: bool = False
+    request: str | None = None
 
     @property
     def files_changed_complete(self) -> bool:
@@ -145,7 +147,10 @@ class WorkspaceConfig:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Why a checkpoint is wanted. Without a message, it says what changed, and under which circumstance."""
+    """Why a checkpoint is wanted. Without a message, it says what changed, and under which circumstance.
+
+    A request is the asker's own name for having asked: asked again under the same one, nothing is done twice.
+    """
 
     kind: Kind = Kind.MANUAL
     message: str | None = None
@@ -153,6 +158,7 @@ class Intent:
     turn: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     circumstance: str = ""
+    request: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +186,21 @@ class Event:
     checkpoint: int | None = None
     session: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far long work is: "looking" at files, or "writing" them. The total is None where nobody knows it.
+
+    `job` is the request on whose behalf it is done; None for work of the daemon's own accord.
+    """
+
+    workspace: str
+    root: str
+    job: Job
+    phase: str
+    done: int
+    total: int | None
 
 
 class Blobs(Protocol):

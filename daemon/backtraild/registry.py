@@ -25,6 +25,7 @@ class Registered:
     config: WorkspaceConfig
     paused: bool = False
     forced: bool = False  # its owner lifted the size limits; a baseline that a crash cut short keeps that
+    store: str | None = None  # in which folder its owner wants the store; None is among the daemon's data
 
 
 class _File(msgspec.Struct):
@@ -52,6 +53,16 @@ class Registry:
         """An entry by its id."""
         return self._entries.get(workspace)
 
+    def around(self, path: str) -> Registered | None:
+        """The innermost watched folder that contains a path."""
+        found = [entry for entry in self if _contains(entry.root, path)]
+        return max(found, key=lambda entry: len(entry.root), default=None)
+
+    def overlapping(self, root: str) -> list[str]:
+        """The watched folders inside or around a folder, other than itself."""
+        others = [entry.root for entry in self if entry.root != root]
+        return [other for other in others if _contains(other, root) or _contains(root, other)]
+
     def put(self, entry: Registered) -> None:
         """Add or replace an entry, durably."""
         self._write({**self._entries, entry.id: entry})
@@ -76,8 +87,7 @@ class Registry:
             ) from error
 
     def _write(self, entries: dict[str, Registered]) -> None:
-        shown = [replace(entry, root=to_text(os.fsencode(entry.root))) for entry in entries.values()]
-        content = msgspec.json.encode(_File(VERSION, shown))
+        content = msgspec.json.encode(_File(VERSION, [_shown(entry) for entry in entries.values()]))
         try:
             durable.replace_file(self._path, msgspec.json.format(content))
         except OSError as error:
@@ -92,7 +102,18 @@ def _checked(entry: Registered) -> Registered:
     root = os.fsdecode(from_text(entry.root))
     if entry.id != workspace_id(root):
         raise ValueError(f"{entry.id} is not the name of {entry.root}")
-    return replace(entry, root=root)
+    store = None if entry.store is None else os.fsdecode(from_text(entry.store))
+    return replace(entry, root=root, store=store)
+
+
+def _shown(entry: Registered) -> Registered:
+    """As it stands in the file, where a path that is not UTF-8 has to be written as text."""
+    store = None if entry.store is None else to_text(os.fsencode(entry.store))
+    return replace(entry, root=to_text(os.fsencode(entry.root)), store=store)
+
+
+def _contains(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def workspace_id(root: str) -> str:

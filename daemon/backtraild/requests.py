@@ -1,67 +1,81 @@
-"""What one can ask of a watched folder: thin methods that let its worker do it and wait for the answer."""
+"""What may be asked of a watched folder: each function makes an action, which the folder's worker carries out."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from backtraild.keeper import Keeper
 from backtraild.model import Checkpoint, Diff, Intent, Path
 from backtraild.state import Query
-from backtraild.workspace import Page, RestoreResult
+from backtraild.workspace import Page, Piece, PruneResult, RestoreResult
 
 _Answer = TypeVar("_Answer")
 
+Action: TypeAlias = Callable[[Keeper], _Answer]
 
-class Requests(ABC):
-    """Methods that take a workspace's id first."""
 
-    @abstractmethod
-    def ask(self, workspace: str, action: Callable[[Keeper], _Answer]) -> _Answer:
-        """Do something with a workspace, in its worker, and wait for the answer."""
+def save(
+    intent: Intent | None = None, *, allow_empty: bool = False, full: bool = False
+) -> Action[Checkpoint]:
+    """A checkpoint of everything written before the call. `full` looks at files without a hint, too."""
+    return lambda keeper: keeper.save(intent or Intent(), allow_empty=allow_empty, full=full)
 
-    def save(
-        self, workspace: str, intent: Intent | None = None, *, allow_empty: bool = False, full: bool = False
-    ) -> Checkpoint:
-        """A checkpoint of everything written before the call. `full` looks at files without a hint, too."""
-        wanted = intent or Intent()
-        return self.ask(workspace, lambda keeper: keeper.save(wanted, allow_empty=allow_empty, full=full))
 
-    def list(self, workspace: str, query: Query | None = None) -> Page:
-        """Checkpoints, newest first."""
-        return self.ask(workspace, lambda keeper: keeper.workspace.history.list(query or Query()))
+def list(query: Query | None = None) -> Action[Page]:  # noqa: A001 - named like the method of the wire
+    """Checkpoints, newest first."""
+    return lambda keeper: keeper.workspace.history.list(query or Query())
 
-    def get(self, workspace: str, name: str) -> Checkpoint:
-        """One checkpoint with its changes."""
-        return self.ask(workspace, lambda keeper: keeper.workspace.history.get(name))
 
-    def read(self, workspace: str, name: str, path: Path) -> bytes:
-        """The content of one file of a checkpoint."""
-        return self.ask(workspace, lambda keeper: b"".join(keeper.workspace.history.read(name, path)))
+def get(name: str) -> Action[Checkpoint]:
+    """One checkpoint with its changes."""
+    return lambda keeper: keeper.workspace.history.get(name)
 
-    def diff(self, workspace: str, older: str, newer: str | None = None, paths: Sequence[Path] = ()) -> Diff:
-        """How two checkpoints differ, or a checkpoint and the disk."""
-        return self.ask(workspace, lambda keeper: keeper.workspace.history.diff(older, newer, paths))
 
-    def restore(
-        self, workspace: str, name: str, paths: Sequence[Path] = (), *, dry_run: bool = False
-    ) -> RestoreResult:
-        """Bring back a checkpoint, or some paths of it; `dry_run` only says what that would do."""
-        if dry_run:
-            return self.ask(workspace, lambda keeper: keeper.workspace.preview(name, paths))
-        return self.ask(workspace, lambda keeper: keeper.restore(name, paths))
+def read(name: str, path: Path) -> Action[bytes]:
+    """The content of one file of a checkpoint."""
+    return lambda keeper: b"".join(keeper.workspace.history.read(name, path))
 
-    def undo(self, workspace: str) -> RestoreResult:
-        """Take the last restore back."""
-        return self.ask(workspace, lambda keeper: keeper.undo())
 
-    def delete(self, workspace: str, names: Sequence[str]) -> Sequence[Checkpoint]:
-        """Let go of checkpoints."""
-        return self.ask(workspace, lambda keeper: keeper.delete(names))
+def piece(name: str, path: Path, offset: int, length: int) -> Action[Piece]:
+    """A part of one file of a checkpoint, or the names in a folder of it."""
+    return lambda keeper: keeper.workspace.pieces.read(name, path, offset, length)
 
-    def pin(self, workspace: str, name: str) -> Checkpoint:
-        """Keep a checkpoint whatever retention says."""
-        return self.ask(workspace, lambda keeper: keeper.workspace.pin(name))
 
-    def unpin(self, workspace: str, name: str) -> Checkpoint:
-        """Leave a checkpoint to retention again."""
-        return self.ask(workspace, lambda keeper: keeper.workspace.unpin(name))
+def diff(
+    older: str, newer: str | None = None, paths: Sequence[Path] = (), *, text: bool = True
+) -> Action[Diff]:
+    """How two checkpoints differ, or a checkpoint and the disk; without `text`, no patch is made."""
+    return lambda keeper: keeper.workspace.history.diff(older, newer, paths, text=text)
+
+
+def restore(
+    name: str, paths: Sequence[Path] = (), *, dry_run: bool = False, request: str | None = None
+) -> Action[RestoreResult]:
+    """Bring back a checkpoint, or some paths of it; `dry_run` only says what that would do."""
+    if dry_run:
+        return lambda keeper: keeper.workspace.preview(name, paths)
+    return lambda keeper: keeper.restore(name, paths, request=request)
+
+
+def undo(*, request: str | None = None) -> Action[RestoreResult]:
+    """Take the last restore back."""
+    return lambda keeper: keeper.undo(request=request)
+
+
+def delete(names: Sequence[str]) -> Action[Sequence[Checkpoint]]:
+    """Let go of checkpoints."""
+    return lambda keeper: keeper.delete(names)
+
+
+def pin(name: str) -> Action[Checkpoint]:
+    """Keep a checkpoint whatever retention says."""
+    return lambda keeper: keeper.workspace.pin(name)
+
+
+def unpin(name: str) -> Action[Checkpoint]:
+    """Leave a checkpoint to retention again."""
+    return lambda keeper: keeper.workspace.unpin(name)
+
+
+def prune(*, dry_run: bool = False) -> Action[PruneResult]:
+    """Let go of what retention no longer keeps; `dry_run` only says what that would be."""
+    return lambda keeper: keeper.prune(dry_run=dry_run)

@@ -2,54 +2,50 @@
 
 import contextlib
 import os
-import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from backtrail.errors import BacktrailError, RefusedWorkspace, StoreFailed
+from backtrail.errors import BacktrailError, RefusedWorkspace, StoreFailed, UnknownWorkspace
 from backtrail.paths import Places
 from backtrail.pathtext import to_text
-from backtraild import guard
-from backtraild.config import read_config
-from backtraild.ignore import FolderRules
-from backtraild.keeper import Keeper
-from backtraild.model import Event
+from backtraild import stores
+from backtraild.admission import Admission
+from backtraild.asking import Asking
+from backtraild.model import Event, Job, Progress, WorkspaceConfig
 from backtraild.registry import Registered, Registry, workspace_id
-from backtraild.requests import Requests
+from backtraild.requests import Action
 from backtraild.state import EventLog
 from backtraild.status import StatusReader, WorkspaceStatus
 from backtraild.suspend import SuspendWatch, seconds_asleep
+from backtraild.turns import Turns
 from backtraild.watch import Hub
 from backtraild.worker import Worker
+from backtraild.workspace import Verification, verify
 
 _Answer = TypeVar("_Answer")
 
 
-class UnknownWorkspace(BacktrailError):
-    """No watched folder answers to that name."""
-
-    code, exit_status = "unknown-workspace", 11
-
-
-class Service(Requests):
+class Service(Asking):
     """The workers of all watched folders. Its methods may be called from any thread."""
 
     def __init__(
         self,
         places: Places,
         publish: Callable[[Event], None] = lambda _: None,
+        progress: Callable[[Progress], None] = lambda _: None,
         asleep: Callable[[], float] = seconds_asleep,
     ) -> None:
         self._places = places
+        self._progress = progress
         places.make()
-        self._defaults = read_config(places.config_file)
         self._registry = Registry(str(places.registry))
+        self._admission = Admission(places, self._registry)
         self.log = EventLog(str(places.event_log), publish)
         try:
             self._hub = Hub(str(places.cookies))
@@ -59,7 +55,8 @@ class Service(Requests):
                 f"The kernel gives no way of watching folders: {error.strerror or error}.",
                 "`sysctl fs.inotify.max_user_instances=1024` allows for more watching programs.",
             ) from error
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # held for moments only
+        self._turns = Turns()  # adding, changing and removing a workspace may take long
         self._workers: dict[str, Worker] = {}
         self._readers: dict[str, StatusReader] = {}
         self._suspends = SuspendWatch(self._woken, asleep)
@@ -87,6 +84,7 @@ class Service(Requests):
     def stop(self) -> None:
         """Save what is pending everywhere, then let go of everything."""
         self._suspends.stop()
+        self._turns.close()
         workers = list(self._workers.values())
         for worker in workers:
             worker.stop()
@@ -96,22 +94,30 @@ class Service(Requests):
         self.log.close()
 
     def watch(
-        self, path: str, exclude_patterns: Sequence[str] = (), *, force: bool = False, wait: bool = True
+        self,
+        path: str,
+        settings: Mapping[str, object] | None = None,
+        *,
+        force: bool = False,
+        wait: bool = True,
+        store: str | None = None,
+        job: Job = None,
     ) -> Registered:
         """Watch a folder from now on, and wait for its baseline; `force` lifts the size limits.
 
-        If the baseline can't be taken, the folder is not watched and the reason is raised. Watching a folder
-        again is harmless: it gets the patterns that are given now, and what is in its place is accepted.
+        Settings have the names of the configuration file. `store` is the folder in which its checkpoints
+        shall lie. If the baseline can't be taken, the folder is not watched and the reason is raised. Watching
+        a folder again is harmless: settings that are given hold now, and what is in its place is accepted.
         """
-        own = [str(folder) for folder in (self._places.data, self._places.config, self._places.runtime)]
-        root = guard.check_root(path, home=str(Path.home()), own_folders=own)
-        patterns = (*self._defaults.exclude_patterns, *exclude_patterns)
-        FolderRules.for_root(patterns)  # refuses what is no pattern
-        with self._lock:
+        root = self._admission.root(path)
+        with self._turns.of(workspace_id(root)):
             known = self._registry.get(workspace_id(root))
-            if known is not None and exclude_patterns and known.config.exclude_patterns != patterns:
-                known = self._reconfigured(known, patterns)
-            entry = known or self._added(root, patterns, force)
+            if known is None:
+                new = self._admission.new(root, settings or {}, force=force, store=store)
+                entry = self._added(new, job)
+            else:
+                config = self._admission.again(known, settings or {}, store=store)
+                entry = known if config == known.config else self._reconfigured(known.id, config, job)
             worker = self._workers[entry.id]
         if known is not None:
             self._accept(worker)
@@ -123,36 +129,40 @@ class Service(Requests):
 
     def unwatch(self, workspace: str, *, purge: bool = False) -> None:
         """Watch a folder no more; its checkpoints stay, unless they are purged."""
-        entry = self._dismissed(workspace)
-        try:
-            if purge and self._places.store(entry.id).exists():
-                shutil.rmtree(self._places.store(entry.id))
-        except OSError as error:
-            raise StoreFailed(f"Not all of the store could be deleted: {error}.") from error
-        finally:
-            self._tell("workspace_removed", entry, {"purged": purge})
+        with self._turns.of(workspace):
+            entry, worker = self._taken_out(workspace)
+            # Its last save may take long. The others go on meanwhile, and whoever watches it again waits.
+            _dismiss(worker)
+            try:
+                if purge:
+                    stores.purge(stores.folder_of(self._places, entry))
+            finally:
+                self._tell("workspace_removed", entry, {"purged": purge})
 
     def workspaces(self) -> list[Registered]:
         """What is watched."""
         return list(self._registry)
 
+    def entry(self, workspace: str) -> Registered:
+        """A watched folder by its id."""
+        return self._known(workspace)
+
     def find(self, path: str) -> Registered:
         """The innermost watched folder that contains a path."""
-        real = os.path.realpath(path)
-        around = [entry for entry in self._registry if _contains(entry.root, real)]
-        if not around:
+        entry = self._registry.around(os.path.realpath(path))
+        if entry is None:
             raise UnknownWorkspace(
                 f"{path} is not in a watched folder.", "`backtrail watch` starts watching the current one."
             )
-        return max(around, key=lambda entry: len(entry.root))
+        return entry
 
     def overlaps(self, root: str) -> list[str]:
         """Watched folders inside or around a folder: their files are captured in both."""
-        return [
-            to_text(os.fsencode(entry.root))
-            for entry in self._registry
-            if entry.root != root and (_contains(entry.root, root) or _contains(root, entry.root))
-        ]
+        return [to_text(os.fsencode(other)) for other in self._registry.overlapping(root)]
+
+    def store(self, workspace: str) -> Path:
+        """The folder in which the checkpoints of a workspace lie."""
+        return stores.folder_of(self._places, self._known(workspace))
 
     def status(self, workspace: str) -> WorkspaceStatus:
         """How a workspace is doing; answered at once, whatever its worker is doing."""
@@ -172,9 +182,19 @@ class Service(Requests):
         """What has happened after an event, oldest first."""
         return self.log.since(since, limit, workspace)
 
-    def ask(self, workspace: str, action: Callable[[Keeper], _Answer]) -> _Answer:
-        """Do something with a workspace, in its worker, and wait for the answer."""
-        return self.worker(workspace).ask(action).result()
+    def verify(
+        self,
+        workspace: str,
+        *,
+        stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Verification:
+        """Check every byte of every checkpoint, in the caller's thread: the worker goes on in the meantime."""
+        return verify(str(self.store(workspace)), stop, progress)
+
+    def submit(self, workspace: str, action: Action[_Answer], *, job: Job = None) -> "Future[_Answer]":
+        """Let a workspace's worker do something; the answer comes when it comes. Progress carries the job."""
+        return self.worker(workspace).ask(action, job)
 
     def worker(self, workspace: str) -> Worker:
         """The worker of a watched folder."""
@@ -189,43 +209,39 @@ class Service(Requests):
             raise _unknown(workspace)
         return entry
 
-    def _added(self, root: str, patterns: tuple[str, ...], force: bool) -> Registered:
-        config = replace(self._defaults, exclude_patterns=patterns)
-        entry = Registered(workspace_id(root), root, config, forced=force)
-        self._registry.put(entry)
-        try:
-            self._tell("workspace_added", entry, {"overlaps": self.overlaps(root)})
-        except BaseException:
-            self._registry.remove(entry.id)
-            raise
-        self._employ(entry)
+    def _added(self, entry: Registered, job: Job) -> Registered:
+        stores.prepare(entry, stores.folder_of(self._places, entry))
+        with self._lock:
+            self._registry.put(entry)
+            try:
+                self._tell("workspace_added", entry, {"overlaps": self.overlaps(entry.root)})
+            except BaseException:
+                self._registry.remove(entry.id)
+                raise
+            self._employ(entry, job)
         return entry
 
-    def _reconfigured(self, entry: Registered, patterns: tuple[str, ...]) -> Registered:
-        """With other patterns, everything is looked at again."""
-        entry = replace(entry, config=replace(entry.config, exclude_patterns=patterns))
-        self._registry.put(entry)
-        self._dismiss(self._workers[entry.id])
-        self._employ(entry)
+    def _reconfigured(self, workspace: str, config: WorkspaceConfig, job: Job) -> Registered:
+        """With other settings, another worker looks at everything again."""
+        with self._lock:
+            self._registry.put(replace(self._known(workspace), config=config))
+        _dismiss(self._workers[workspace])
+        with self._lock:
+            entry = self._known(workspace)  # it may have been paused meanwhile
+            self._employ(entry, job)
         return entry
 
-    def _employ(self, entry: Registered) -> None:
-        folder = str(self._places.store(entry.id))
-        self._workers[entry.id] = Worker(entry, folder, self._hub, self.log)
+    def _employ(self, entry: Registered, job: Job = None) -> None:
+        folder = str(stores.folder_of(self._places, entry))
+        self._workers[entry.id] = Worker(entry, folder, self._hub, self.log, self._progress, job)
         self._readers[entry.id] = StatusReader(entry, folder, self._workers[entry.id])
 
-    def _dismissed(self, workspace: str) -> Registered:
+    def _taken_out(self, workspace: str) -> tuple[Registered, Worker]:
         with self._lock:
             entry = self._known(workspace)
             self._registry.remove(entry.id)
-            self._dismiss(self._workers[entry.id])
-            del self._workers[entry.id], self._readers[entry.id]
-        return entry
-
-    @staticmethod
-    def _dismiss(worker: Worker) -> None:
-        worker.stop()
-        worker.join()
+            del self._readers[entry.id]
+            return entry, self._workers.pop(entry.id)
 
     def _await_first_look(self, entry: Registered, worker: Worker, *, is_new: bool) -> None:
         try:
@@ -244,12 +260,7 @@ class Service(Requests):
 
     def _forget(self, entry: Registered) -> None:
         with contextlib.suppress(BacktrailError):  # somebody else did it, or the service is stopping
-            self.unwatch(entry.id, purge=not self._has_checkpoints(entry))
-
-    def _has_checkpoints(self, entry: Registered) -> bool:
-        refs = self._places.store(entry.id) / "repo.git" / "refs" / "checkpoints"
-        packed = self._places.store(entry.id) / "repo.git" / "packed-refs"
-        return packed.exists() or (refs.is_dir() and any(refs.iterdir()))
+            self.unwatch(entry.id, purge=not stores.has_checkpoints(stores.folder_of(self._places, entry)))
 
     @staticmethod
     def _accept(worker: Worker) -> None:
@@ -270,5 +281,6 @@ def _unknown(workspace: str) -> UnknownWorkspace:
     return UnknownWorkspace(f"No watched folder is called {workspace}.", "`backtrail workspaces` lists them.")
 
 
-def _contains(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+def _dismiss(worker: Worker) -> None:
+    worker.stop()
+    worker.join()

@@ -11,7 +11,7 @@ from backtraild.model import Checkpoint, Path, Skipped, SkipReason
 from backtraild.registry import Registered
 from backtraild.worker import Worker
 
-SKIPPED_SHOWN = 10
+SKIPPED_SHOWN = 100
 # Adding up the sizes of many small files takes a while; they change little.
 STORE_SIZE_SECONDS = 5.0
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from backtrail.errors import BacktrailError, NothingToDo, RefusedWorkspace, WorkspaceUnavailable
 from backtrail.pathtext import to_text
-from backtraild import gitlock
+from backtraild import gitlock, stores
 from backtraild.health import Health
 from backtraild.keeper import NOT_WATCHING, Facts, Keeper
-from backtraild.model import Intent, Kind
+from backtraild.meter import Meter
+from backtraild.model import Intent, Job, Kind, Progress
 from backtraild.registry import Registered
 from backtraild.settle import Pace, due_at, due_with_git
 from backtraild.state import EventLog
@@ -33,16 +34,28 @@ _Answer = TypeVar("_Answer")
 class _Request(NamedTuple):
     action: Callable[[Keeper], Any]
     answer: "Future[Any]"
+    job: Job
 
 
 class Worker:
     """Keeps one workspace checkpointed until it is stopped."""
 
-    def __init__(self, entry: Registered, folder: str, hub: Hub, events: EventLog) -> None:
+    def __init__(
+        self,
+        entry: Registered,
+        folder: str,
+        hub: Hub,
+        events: EventLog,
+        progress: Callable[[Progress], None],
+        job: Job = None,
+    ) -> None:
         self._entry = entry
         self._folder = folder
         self._hub = hub
         self._events = events
+        self._root = to_text(os.fsencode(entry.root))
+        self._meter = Meter(entry.id, self._root, progress)
+        self._first_job = job  # who asked for the folder to be watched, and waits for the first look
         self._dirt = Dirt()
         self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
         self._pace = Pace(entry.config.quiet, entry.config.patience)
@@ -74,14 +87,14 @@ class Worker:
         keeper = self._keeper
         return self._dirt.count() + (0 if keeper is None else len(keeper.resting))
 
-    def ask(self, action: Callable[[Keeper], _Answer]) -> "Future[_Answer]":
+    def ask(self, action: Callable[[Keeper], _Answer], job: Job = None) -> "Future[_Answer]":
         """Let the worker do something with the workspace, between its own looks."""
         answer: Future[_Answer] = Future()
         with self._ending:
             if self._ended:
                 answer.set_exception(WorkspaceUnavailable("This workspace is watched no more."))
             else:
-                self._requests.put(_Request(action, answer))
+                self._requests.put(_Request(action, answer, job))
         self._dirt.wake()
         return answer
 
@@ -102,6 +115,8 @@ class Worker:
     def pause(self, paused: bool) -> None:
         """Stop or go on making automatic checkpoints; hints are gathered all the while."""
         self.paused = paused
+        if self.health.activity != "scanning":  # whoever asks next shall see it
+            self.health.activity = "paused" if paused else "watching"
         self._dirt.wake()
 
     def stop(self) -> None:
@@ -157,12 +172,13 @@ class Worker:
             if self._keeper is not None:
                 self._keeper.workspace.check_root()
             keeper = self._reopened()
-            keeper.catch_up(
-                self._circumstance,
-                automatic=self._is_automatic,
-                force=self._entry.forced,
-                stop=lambda: self._stopping,
-            )
+            with self._meter.on_behalf_of(None if self.first_look.done() else self._first_job):
+                keeper.catch_up(
+                    self._circumstance,
+                    automatic=self._is_automatic,
+                    force=self._entry.forced,
+                    stop=lambda: self._stopping,
+                )
         except Interrupted:
             return
         except Exception as error:
@@ -177,10 +193,13 @@ class Worker:
 
     def _reopened(self) -> Keeper:
         """With new watches: those of a folder that went away and came back lead nowhere."""
+        stores.require(self._entry, self._folder)
         old, self._keeper = self._keeper, None
         if old is not None:
             old.close()
-        self._keeper = Keeper(self._entry, self._folder, self._hub, self._events, self.health, self._dirt)
+        self._keeper = Keeper(
+            self._entry, self._folder, self._hub, self._events, self.health, self._dirt, self._meter
+        )
         return self._keeper
 
     def _tend(self) -> float | None:
@@ -232,11 +251,15 @@ class Worker:
             if not request.answer.set_running_or_notify_cancel():
                 continue
             try:
-                request.answer.set_result(request.action(keeper))
+                with self._meter.on_behalf_of(request.job):
+                    answer = request.action(keeper)
+                request.answer.set_result(answer)
             except BaseException as error:  # belongs to whoever asked, and must not end this thread
-                if isinstance(error, WorkspaceUnavailable):
-                    self._failed(error)
-                request.answer.set_exception(error)
+                try:
+                    if isinstance(error, WorkspaceUnavailable):
+                        self._failed(error)
+                finally:
+                    request.answer.set_exception(error)
 
     def _refuse_requests(self, otherwise: str) -> None:
         reasons = " ".join(self.health.reasons) or otherwise
@@ -269,5 +292,4 @@ class Worker:
         self._retry_at = math.inf if never else time.monotonic() + RETRY_SECONDS
 
     def _tell(self, kind: str, data: Mapping[str, str]) -> None:
-        root = to_text(os.fsencode(self._entry.root))
-        self._events.append(kind, self._entry.id, root, data=data)
+        self._events.append(kind, self._entry.id, self._root, data=data)

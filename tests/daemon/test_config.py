@@ -1,12 +1,13 @@
 """The configuration file: what is in it holds, and what is wrong with it is said in a sentence."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from backtrail.errors import UsageError
-from backtraild.config import read_config
+from backtraild.config import configured, read_config
 from backtraild.model import Limits, WorkspaceConfig
 
 
@@ -111,3 +112,51 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path):
     written(tmp_path, "quiet = 1").chmod(0)
     with pytest.raises(UsageError, match="Permission denied"):
         read_config(tmp_path / "config.toml")
+
+
+def test_settings_hold_over_what_held_before_and_leave_the_rest():
+    """Whoever changes one thing did not mean to change another."""
+    defaults = WorkspaceConfig(exclude_patterns=("*.iso",), quiet=1.0)
+    before = WorkspaceConfig(False, 7, ("*.iso", "*.log"), 2.0, 20.0, Limits(1, 2, 3), "poll")
+    assert configured(before, {}, defaults) is before
+    assert configured(before, {"quiet": 3}, defaults) == replace(before, quiet=3.0)
+    assert configured(before, {"max_files": 9}, defaults) == replace(before, limits=Limits(1, 9, 3))
+    assert configured(before, {"auto_checkpoint": True}, defaults) == replace(before, auto_checkpoint=True)
+    assert configured(before, {"exclude_patterns": ["*.o"]}, defaults).exclude_patterns == ("*.iso", "*.o")
+    everything = {
+        "auto_checkpoint": True,
+        "max_checkpoints": 8,
+        "exclude_patterns": (),
+        "quiet": 0.1,
+        "patience": 0.2,
+        "max_file_size": 4,
+        "max_files": 5,
+        "max_bytes": 6,
+        "watcher": "auto",
+    }
+    assert configured(before, everything, defaults) == WorkspaceConfig(
+        True, 8, ("*.iso",), 0.1, 0.2, Limits(4, 5, 6), "auto"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"quiet": "soon"}, "quiet"),
+        ({"quiet": 0}, "quiet"),
+        ({"quiet": 30}, "patience"),
+        ({"max_files": 1.5}, "max_files"),
+        ({"max_bytes": True}, "max_bytes"),
+        ({"max_checkpoints": None}, "max_checkpoints"),
+        ({"watcher": "magic"}, "watcher"),
+        ({"exclude_patterns": "*.iso"}, "exclude_patterns"),
+        ({"exclude_patterns": ["ok", ""]}, "exclude_patterns"),
+        ({"auto_checkpoints": True}, "auto_checkpoints"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_named(settings: dict[str, object], named: str):
+    """A program that misspells a setting must hear of it, not find out later that it never held."""
+    with pytest.raises(UsageError) as refusal:
+        configured(WorkspaceConfig(), settings, WorkspaceConfig())
+    assert named in refusal.value.message
+    assert refusal.value.message.endswith(".")

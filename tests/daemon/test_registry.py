@@ -5,6 +5,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from support.faults import FaultyOs
 CONFIG = WorkspaceConfig(False, 7, ("*.iso",), 1.5, 20.0, Limits(1, 2, 3), "poll")
 
 
-def entry(root: str, config: WorkspaceConfig = CONFIG, **more: bool) -> Registered:
+def entry(root: str, config: WorkspaceConfig = CONFIG, **more: Any) -> Registered:
     return Registered(workspace_id(root), root, config, **more)
 
 
@@ -50,6 +51,24 @@ def test_a_root_that_is_not_utf8_comes_back_byte_for_byte(tmp_path: Path):
         Registry(path).put(entry(root))
     assert [found.root for found in Registry(path)] == roots
     assert json.loads(Path(path).read_text())["version"] == 1
+
+
+def test_a_store_that_is_not_utf8_comes_back_byte_for_byte(tmp_path: Path):
+    """The checkpoints are found nowhere else."""
+    path = str(tmp_path / "workspaces.json")
+    kept = entry("/home/me/project", store=os.fsdecode(b"/mnt/caf\xe9"))
+    Registry(path).put(kept)
+    assert list(Registry(path)) == [kept]
+
+
+def test_a_list_from_before_stores_could_be_chosen_is_read(tmp_path: Path):
+    """An upgrade must not ask for every folder to be watched again."""
+    path = tmp_path / "workspaces.json"
+    Registry(str(path)).put(entry("/home/me/project"))
+    content = json.loads(path.read_text())
+    del content["workspaces"][0]["store"]
+    path.write_text(json.dumps(content))
+    assert list(Registry(str(path))) == [entry("/home/me/project")]
 
 
 def test_ids_are_stable_readable_and_belong_to_one_path():

@@ -9,12 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import NothingToDo, RefusedWorkspace, StoreFailed, UsageError, WorkspaceUnavailable
-from backtraild import suspend
+from backtrail.errors import (
+    NothingToDo,
+    RefusedWorkspace,
+    StoreFailed,
+    UnknownCheckpoint,
+    UnknownWorkspace,
+    UsageError,
+    WorkspaceUnavailable,
+)
+from backtraild import requests, suspend
 from backtraild.app import SWITCH_SECONDS
 from backtraild.model import Intent, SkipReason
 from backtraild.registry import workspace_id
-from backtraild.service import Service, UnknownWorkspace
+from backtraild.service import Service
 from backtraild.state import Query
 from backtraild.workspace.recorder import Recorder
 from support.disk import snapshot
@@ -49,11 +57,114 @@ def test_watching_again_is_harmless_and_gives_new_patterns(at: Desk):
     site.wait_for("a.iso", b"large")
     assert at.watch().id == site.id
     assert len(at.events("workspace_added")) == 1
-    at.watch(exclude_patterns=["*.iso"])
+    at.watch(settings={"exclude_patterns": ["*.iso"]})
     assert site.content("a.iso") is None
     at.watch()
     assert at.service.workspaces()[0].config.exclude_patterns == ("*.iso",)
     assert len(at.service.workspaces()) == 1
+
+
+def test_settings_hold_for_one_workspace_and_can_be_changed_by_watching_again(at: Desk):
+    """A folder of large files needs other limits than the one beside it, perhaps not from the first day."""
+    plain = at.watch("plain")
+    site = at.watch(settings={"max_file_size": 10, "auto_checkpoint": False})
+    site.write("large", bytes(100))
+    with pytest.raises(NothingToDo):
+        at.service.save(site.id)
+    worker = at.service.worker(site.id)
+    at.watch()
+    at.watch(settings={"max_file_size": 10})
+    assert at.service.worker(site.id) is worker, "nothing changed, so nothing begins anew"
+    at.watch(settings={"max_file_size": 1000})
+    assert at.service.worker(site.id) is not worker
+    at.service.save(site.id)
+    assert site.content("large") == bytes(100)
+    at.restart()
+    one, other = at.service.workspaces()
+    assert (one.id, one.config.limits.max_file_size) == (plain.id, 50 * 1024 * 1024)
+    assert (other.config.limits.max_file_size, other.config.auto_checkpoint) == (1000, False)
+
+
+def test_settings_that_make_no_sense_are_refused_and_change_nothing(at: Desk, tmp_path: Path):
+    """Neither a new workspace nor one that is watched already is left half-configured."""
+    (tmp_path / "work").mkdir()
+    with pytest.raises(UsageError, match="quiett"):
+        at.service.watch(str(tmp_path / "work"), {"quiett": 1})
+    assert at.service.workspaces() == []
+    at.watch()
+    before = at.service.workspaces()
+    with pytest.raises(UsageError, match="watcher"):
+        at.watch(settings={"quiet": 0.5, "watcher": "magic"})
+    assert at.service.workspaces() == before
+
+
+def test_a_worker_that_takes_long_to_end_holds_up_only_who_wants_its_folder(at: Desk):
+    """Unwatching a huge folder must not freeze the daemon; and one store never has two writers."""
+    site, other = at.watch(), at.watch("other")
+    gate, log = threading.Event(), []
+
+    def unwatch() -> None:
+        at.service.unwatch(site.id)
+        log.append("unwatched")
+
+    def watch_again() -> None:
+        at.watch()
+        log.append("watched")
+
+    held = at.service.submit(site.id, lambda _: gate.wait(10))
+    threads = [threading.Thread(target=unwatch)]
+    threads[0].start()
+    eventually(lambda: [entry.id for entry in at.service.workspaces()] == [other.id])
+    threads.append(threading.Thread(target=watch_again))
+    threads[1].start()
+    with pytest.raises(UnknownWorkspace):
+        at.service.status(site.id)
+    at.service.pause(other.id, paused=True)
+    at.service.pause(other.id, paused=False)
+    at.watch("third")
+    at.service.unwatch(other.id)
+    assert log == []
+    gate.set()
+    for thread in threads:
+        thread.join(10)
+    assert held.result(0)
+    assert sorted(log) == ["unwatched", "watched"]
+    about = [event.type for event in at.told if event.workspace == site.id]
+    assert about == [
+        *("workspace_added", "checkpoint_created", "initialized"),
+        *("workspace_removed", "workspace_added"),
+    ]
+
+
+def test_a_pause_is_not_lost_while_the_settings_change(at: Desk):
+    """Two clients at once: both meant what they said."""
+    site, gate = at.watch(), threading.Event()
+    at.service.submit(site.id, lambda _: gate.wait(10))
+    changing = threading.Thread(target=at.watch, kwargs={"settings": {"quiet": 0.07}})
+    changing.start()
+    eventually(lambda: at.service.workspaces()[0].config.quiet == 0.07)
+    at.service.pause(site.id, paused=True)
+    gate.set()
+    changing.join(10)
+    eventually(lambda: site.state == "paused")
+    assert at.service.workspaces()[0].paused
+
+
+def test_a_stop_waits_for_what_is_being_unwatched(tmp_path: Path):
+    """Its last checkpoint and its last event belong to it."""
+    at = Desk(tmp_path)
+    site, gate = at.watch(), threading.Event()
+    site.write("a", "1")
+    at.service.submit(site.id, lambda _: gate.wait(10))
+    unwatching = threading.Thread(target=at.service.unwatch, args=(site.id,))
+    unwatching.start()
+    eventually(lambda: at.service.workspaces() == [])
+    stopping = threading.Thread(target=at.service.stop)
+    stopping.start()
+    gate.set()
+    stopping.join(10)
+    unwatching.join(10)
+    assert [event.type for event in at.told][-2:] == ["checkpoint_created", "workspace_removed"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +195,7 @@ def test_a_pattern_that_is_none_is_refused_before_anything_is_watched(at: Desk, 
     """A typo must not start a baseline of what it was meant to leave out."""
     (tmp_path / "work").mkdir()
     with pytest.raises(UsageError):
-        at.service.watch(str(tmp_path / "work"), ["ok", ""])
+        at.service.watch(str(tmp_path / "work"), {"exclude_patterns": ["ok", ""]})
     assert at.service.workspaces() == []
 
 
@@ -152,7 +263,7 @@ def test_many_who_watch_the_same_folder_at_once_all_get_it(at: Desk, tmp_path: P
 def test_what_is_watched_goes_on_after_a_restart_and_finds_its_checkpoints(at: Desk, tmp_path: Path):
     """Ids, names that are not UTF-8, patterns and pauses are kept."""
     name = os.fsdecode(b"caf\xe9")
-    site, other = at.watch(name, exclude_patterns=["*.log"]), at.watch("other")
+    site, other = at.watch(name, settings={"exclude_patterns": ["*.log"]}), at.watch("other")
     at.service.pause(other.id, paused=True)
     site.write("a.log", "not this")
     site.write("b", "1")
@@ -257,8 +368,8 @@ def test_the_status_shows_everything_there_is_to_know(tmp_path: Path):
     with desk(tmp_path, max_file_size=1000) as at:
         site = at.watch()
         site.write("a", b"x" * 100)
-        for number in range(15):
-            site.write(f"large{number:02}", bytes(2000))
+        for number in range(105):
+            site.write(f"large{number:03}", bytes(2000))
         at.service.save(site.id, Intent(message="the last"))
         site.wait_until_settled()
         status = at.service.status(site.id)
@@ -267,8 +378,10 @@ def test_the_status_shows_everything_there_is_to_know(tmp_path: Path):
         assert (status.files, status.bytes, status.pending, status.checkpoints) == (1, 100, 0, 2)
         assert status.last_checkpoint is not None
         assert status.last_checkpoint.message == "the last"
-        assert status.skipped.count == 15
-        assert [skip.path for skip in status.skipped.first] == [b"large%02d" % number for number in range(10)]
+        assert status.skipped.count == 105
+        assert [skip.path for skip in status.skipped.first] == [
+            b"large%03d" % number for number in range(100)
+        ]
         assert {skip.reason for skip in status.skipped.first} == {SkipReason.TOO_LARGE}
         on_disk = sum(path.lstat().st_blocks * 512 for path in site.store.rglob("*"))
         assert abs(status.store_bytes - on_disk) < 200_000
@@ -306,6 +419,22 @@ def test_every_request_reaches_the_workspace(at: Desk):
     assert service.events(0) == at.told
     assert [event.seq for event in service.events(2, limit=2)] == [3, 4]
     assert len(at.events("checkpoint_restored")) == 2
+
+
+def test_whoever_serves_many_clients_asks_without_waiting(at: Desk):
+    """One slow request must not hold up the thread that answers all the others."""
+    site, gate = at.watch(), threading.Event()
+    site.write("a", "1")
+    held = at.service.submit(site.id, lambda _: gate.wait(10))
+    saved = at.service.submit(site.id, requests.save(Intent(message="later")))
+    read = at.service.submit(site.id, requests.read("@", b"a"))
+    assert not saved.done()
+    gate.set()
+    assert held.result(10)
+    assert saved.result(10).message == "later"
+    assert read.result(10) == b"1"
+    with pytest.raises(UnknownCheckpoint):
+        at.service.submit(site.id, requests.get("99")).result(10)
 
 
 def test_after_a_restore_its_own_writes_make_no_further_checkpoint(at: Desk):

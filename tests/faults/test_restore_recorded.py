@@ -7,6 +7,7 @@ import pytest
 
 from backtraild.model import Intent, Kind
 from backtraild.restore.journal import Journal
+from backtraild.restore.transaction import Transaction
 from backtraild.state import Query
 from backtraild.workspace import Workspace
 from backtraild.workspace.recorder import Recorder
@@ -46,7 +47,7 @@ def _restore_and_die(folder: Path, patch: pytest.MonkeyPatch, owner: object, nam
 
         workspace = _open(folder)
         patch.setattr(owner, name, dying)
-        workspace.restore("1")
+        workspace.restore("1", request="r1")
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
@@ -63,8 +64,34 @@ def test_a_restore_whose_record_was_lost_is_recorded_at_the_next_start(
     last = workspace.history.find("@")
     assert last.kind is Kind.RESTORE
     assert last.metadata["restored"] == 1
+    assert last.request == "r1"
+    told = workspace.restored_for("r1")
+    assert told is not None
+    assert (told.written, told.deleted, told.result) == ((b"file",), (), last)
     workspace.undo()
     assert snapshot(edited / "work")[b"file"] == ("file", b"new")
+    workspace.close()
+
+
+def test_a_restore_that_died_half_way_is_not_done_again_by_whoever_asks_again(
+    edited: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The journal knows under which id it was asked for, and finishing it is the answer."""
+    _restore_and_die(edited, monkeypatch, Transaction, "sync", dies_at=1)
+    workspace = _open(edited)
+    assert workspace.restored_for("r1") is not None
+    assert workspace.restored_for("r2") is None
+    assert [c.kind for c in workspace.history.list(Query(limit=100)).checkpoints].count(Kind.RESTORE) == 1
+    workspace.close()
+
+
+def test_a_restore_that_died_before_it_began_is_done_when_it_is_asked_for_again(
+    edited: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing had left staging, so nothing was done: an answer that says otherwise would be a lie."""
+    _restore_and_die(edited, monkeypatch, Journal, "mark_staged", dies_at=1)
+    workspace = _open(edited)
+    assert workspace.restored_for("r1") is None
     workspace.close()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backtraild import worker
-from backtraild.model import Checkpoint, Event
+from backtraild.model import Checkpoint, Event, Progress
 from backtraild.service import Service
 from support.live import places_in
 from support.project import Files, files_of
@@ -35,7 +35,8 @@ class Desk:
         self.places = places_in(folder)
         configure(folder, {"quiet": QUIET, "patience": PATIENCE, **settings})
         self.told: list[Event] = []
-        self.service = Service(self.places, self.told.append)
+        self.progress: list[Progress] = []
+        self.service = Service(self.places, self.told.append, self.progress.append)
         self.service.start()
 
     def restart(self, **settings: Any) -> None:
@@ -43,7 +44,7 @@ class Desk:
         self.service.stop()
         if settings:
             configure(self.folder, {"quiet": QUIET, "patience": PATIENCE, **settings})
-        self.service = Service(self.places, self.told.append)
+        self.service = Service(self.places, self.told.append, self.progress.append)
         self.service.start()
         assert self.service.wait_until_caught_up(30)
 
@@ -63,7 +64,7 @@ class Site:
 
     def __init__(self, desk: Desk, root: Path, workspace: str) -> None:
         self.desk, self.root, self.id = desk, root, workspace
-        self.store = desk.places.store(workspace)
+        self.store = desk.service.store(workspace)
         self.git_dir = self.store / "repo.git"
 
     def write(self, path: str, content: bytes | str = b"content\n") -> Path:

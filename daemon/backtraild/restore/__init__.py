@@ -12,7 +12,7 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 """
 
 from backtraild.restore.applying import apply
-from backtraild.restore.attempt import Outcome
+from backtraild.restore.attempt import Outcome, effort
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.journal import pending
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, make_plan
@@ -29,6 +29,7 @@ __all__ = [
     "Reason",
     "Write",
     "apply",
+    "effort",
     "make_plan",
     "pending",
     "recover",

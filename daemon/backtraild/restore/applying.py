@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -36,11 +36,13 @@ def apply(
     context: Mapping[str, Any],
     *,
     record: Recording = not_recorded,
+    progress: Callable[[int], None] = lambda _: None,
     calls: Calls = OS,
 ) -> Outcome:
     """Carry out a plan as one transaction; `context` is handed back by `pending` after a crash.
 
     `record` is called when the files are in place; only when it has returned, the restore is over.
+    `progress` is called with how much of the plan's `effort` is done.
 
     Raises StoreDamaged or HostileTree before anything is written, RestoreFailed when everything was undone,
     RestoreInterrupted when that failed too and the journal was kept for `recover`.
@@ -49,14 +51,20 @@ def apply(
         return Outcome((), (), (), plan.unchanged, plan.conflicts)
     with Folders(calls, root) as folders:
         book = Journal(journal, calls)
-        outcome = _apply(folders, os.fsencode(root), plan, blobs, book, context)
+        outcome = _apply(folders, os.fsencode(root), plan, blobs, book, context, progress)
     record(outcome)
     _conclude(book)
     return outcome
 
 
 def _apply(
-    folders: Folders, root: bytes, plan: Plan, blobs: Blobs, journal: Journal, context: Mapping[str, Any]
+    folders: Folders,
+    root: bytes,
+    plan: Plan,
+    blobs: Blobs,
+    journal: Journal,
+    context: Mapping[str, Any],
+    progress: Callable[[int], None],
 ) -> Outcome:
     try:
         steps, areas = number_steps(plan, folders)
@@ -64,7 +72,7 @@ def _apply(
         raise failed(b"", error) from error
     name = STAGING_PREFIX + secrets.token_hex(16).encode()
     staging = Staging(folders, name, areas)
-    attempt = Attempt(folders, staging, steps, journal)
+    attempt = Attempt(folders, staging, steps, journal, progress)
     supply = attempt.prepare(blobs)
     record = Record(
         root, folders.root.dev, folders.ino, name, areas, plan.folders, plan.unchanged, context, tuple(steps)

@@ -66,10 +66,24 @@ def number_steps(plan: Plan, folders: Folders) -> tuple[Steps, tuple[Path, ...]]
     return Steps(deletes, mode_changes, writes), tuple(tops)
 
 
+def effort(plan: Plan) -> int:
+    """How much progress an attempt makes: what is written is checked, staged and moved."""
+    return len(plan.deletes) + len(plan.mode_changes) + 3 * len(plan.writes)
+
+
 class Attempt:
     """One generation of staged files and what is done with them."""
 
-    def __init__(self, folders: Folders, staging: Staging, steps: Steps, journal: Journal) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        staging: Staging,
+        steps: Steps,
+        journal: Journal,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._progress = progress
+        self._done = 0
         self._site = Site(folders.calls, folders, staging)
         self._steps = steps
         self._journal = journal
@@ -77,7 +91,8 @@ class Attempt:
     def prepare(self, blobs: Blobs) -> Supply:
         """Read everything that will be written. Raises StoreDamaged or HostileTree before anything is."""
         supply = Supply(blobs)
-        supply.verify((step.path, step.new) for step in self._steps.writes if step.new is not None)
+        writes = self._counted(self._steps.writes)
+        supply.verify((step.path, step.new) for step in writes if step.new is not None)
         return supply
 
     def stage(self, supply: Supply) -> None:
@@ -87,7 +102,7 @@ class Attempt:
         try:
             staging.enter(create=True)
             staging.sync_each(len(self._steps.writes) <= SYNCED_ONE_BY_ONE)
-            for step in self._steps.writes:
+            for step in self._counted(self._steps.writes):
                 path = step.path
                 if step.new is not None:
                     staging.stage(step, step.new, supply.parts(step.new.oid))
@@ -124,15 +139,21 @@ class Attempt:
         return transaction, self._site
 
     def _run(self, transaction: Transaction, emptied: Iterable[Path]) -> None:
-        for step in self._steps.deletes:
+        for step in self._counted(self._steps.deletes):
             transaction.delete(step)
-        for step in self._steps.mode_changes:
+        for step in self._counted(self._steps.mode_changes):
             transaction.change_mode(step)
         gone = {parent_of(path) for path in transaction.deleted} | set(emptied)
         transaction.remove_emptied(gone, (step.folder for step in self._steps.writes))
-        for step in self._steps.writes:
+        for step in self._counted(self._steps.writes):
             transaction.write(step)
         transaction.sync()
+
+    def _counted(self, steps: Iterable[Step]) -> Iterator[Step]:
+        for step in steps:
+            yield step
+            self._done += 1
+            self._progress(self._done)
 
     def _undo(self, transaction: Transaction, cause: BaseException) -> None:
         try:

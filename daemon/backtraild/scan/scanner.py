@@ -79,6 +79,7 @@ class Scanner:
         observer: Observer | None = None,
         enforce_limits: bool = False,
         clock: Callable[[], int] = time.time_ns,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._root = root
         self._rules = rules
@@ -89,6 +90,7 @@ class Scanner:
         self._observer = observer or NoObserver()
         self._enforce_limits = enforce_limits
         self._clock = clock
+        self._progress = progress
         self._found = _Findings()
 
     def everything(self) -> ScanResult:
@@ -253,6 +255,7 @@ class Scanner:
         self._forget_files(path, known)
         self._found.visited.add(path)
         self._check_limits()
+        self._progress(self._found.files)
         return place, iter(subfolders)
 
     def _look_at_file(
@@ -263,6 +266,7 @@ class Scanner:
         self._found.size += status.st_size
         if known is not None and is_unchanged(known, status) and status.st_size <= self._limits.max_file_size:
             return None
+        self._progress(self._found.files)
         if is_dot_git(name):
             captured: Stat | Left | None = Left(status.st_size, SkipReason.RESERVED_NAME)
         else:

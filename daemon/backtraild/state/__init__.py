@@ -6,7 +6,18 @@ Everything in it can be made again from git and from the disk: it is thrown away
 from backtraild.state.database import Database, TableLost
 from backtraild.state.eventlog import EventLog
 from backtraild.state.index import Index, Query
+from backtraild.state.listing import listed_checkpoints
 from backtraild.state.skips import Skips
 from backtraild.state.stats import Stat, StatTable
 
-__all__ = ["Database", "EventLog", "Index", "Query", "Skips", "Stat", "StatTable", "TableLost"]
+__all__ = [
+    "Database",
+    "EventLog",
+    "Index",
+    "Query",
+    "Skips",
+    "Stat",
+    "StatTable",
+    "TableLost",
+    "listed_checkpoints",
+]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from backtrail.errors import StoreFailed
 from backtraild.model import Path
 
-VERSION = 1
+VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -20,10 +20,11 @@ CREATE TABLE files (
 CREATE TABLE skips (path BLOB PRIMARY KEY, size INTEGER NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE checkpoints (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL, time_us INTEGER NOT NULL,
-    kind TEXT NOT NULL, session TEXT, complete INTEGER NOT NULL
+    kind TEXT NOT NULL, session TEXT, complete INTEGER NOT NULL, request TEXT
 );
 CREATE INDEX checkpoints_by_id ON checkpoints (id);
 CREATE INDEX checkpoints_by_time ON checkpoints (time_us, number);
+CREATE INDEX checkpoints_by_request ON checkpoints (request) WHERE request IS NOT NULL;
 CREATE TABLE changed_paths (
     path BLOB NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (path, number)
 ) WITHOUT ROWID;

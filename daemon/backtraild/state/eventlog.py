@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from backtrail.errors import StoreFailed
+from backtrail.pathtext import sendable
 from backtraild import durable
 from backtraild.model import Event
 
@@ -88,7 +89,7 @@ class EventLog:
                 timestamp=datetime.now(UTC),
                 checkpoint=checkpoint,
                 session=session,
-                data=data or {},
+                data=_sendable(data or {}),
             )
             self._insert(event)
             self._newest = event.seq
@@ -172,6 +173,11 @@ class EventLog:
                 return int(file.read(32))
         except (FileNotFoundError, ValueError):
             return 0
+
+
+def _sendable(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A reason may name a file that is not UTF-8, which JSON can't hold: it must be told all the same."""
+    return {name: sendable(value) if isinstance(value, str) else value for name, value in data.items()}
 
 
 class _Damaged(sqlite3.DatabaseError):

@@ -42,7 +42,7 @@ class Index:
         """Index a checkpoint. One with a very long list of changes is marked, not listed."""
         complete = checkpoint.files_changed_complete
         self._connection.execute(
-            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 checkpoint.number,
                 checkpoint.id,
@@ -50,6 +50,7 @@ class Index:
                 checkpoint.kind.value,
                 checkpoint.session,
                 complete,
+                checkpoint.request,
             ),
         )
         if complete:
@@ -90,6 +91,18 @@ class Index:
             (prefix, prefix + "g"),
         )
         return list(rows)
+
+    def outline(self) -> list[tuple[int, datetime, Kind]]:
+        """Number, time and kind of every checkpoint, oldest first."""
+        rows = self._connection.execute("SELECT number, time_us, kind FROM checkpoints ORDER BY number")
+        return [(number, _EPOCH + timedelta(microseconds=time), Kind(kind)) for number, time, kind in rows]
+
+    def by_request(self, request: str) -> int | None:
+        """The checkpoint that was made for a request."""
+        row = self._connection.execute(
+            "SELECT MIN(number) FROM checkpoints WHERE request = ?", (request,)
+        ).fetchone()
+        return None if row[0] is None else int(row[0])
 
 
 def _conditions(query: Query) -> tuple[str, dict[str, object]]:

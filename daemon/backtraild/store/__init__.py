@@ -10,8 +10,10 @@ from backtraild.store.objects import EMPTY_TREE
 from backtraild.store.pack import PackWriter
 from backtraild.store.patch import ContentSource, restrict, unified
 from backtraild.store.pending import PendingContent
-from backtraild.store.record import LISTED_CHANGES, Draft, check_message
+from backtraild.store.record import LISTED_CHANGES, Draft, check_message, check_request
 from backtraild.store.repository import Store
+from backtraild.store.verification import Problem, Verification
+from backtraild.store.verification import verify as verify_repository
 
 __all__ = [
     "EMPTY_TREE",
@@ -20,8 +22,11 @@ __all__ = [
     "Draft",
     "PackWriter",
     "PendingContent",
+    "Problem",
     "Store",
+    "Verification",
     "check_message",
+    "check_request",
     "describe",
     "measure",
     "pairs",
@@ -29,4 +34,5 @@ __all__ = [
     "summary",
     "trees",
     "unified",
+    "verify_repository",
 ]

@@ -17,6 +17,7 @@ from backtrail.pathtext import from_text, to_text
 from backtraild.model import Checkpoint, FileChange, Kind, ObjectId, Skipped, SkipReason, Status
 
 MESSAGE_LIMIT = 256 * 1024
+REQUEST_LIMIT = 200
 RECORD_LIMIT = 4 * 1024 * 1024
 LISTED_CHANGES = 1000  # a commit names this many changed and skipped files; longer lists are counted
 LISTED_BYTES = 256 * 1024  # and no more than this of their paths: a thousand long ones would be too much
@@ -46,6 +47,7 @@ class Draft:
     session: str | None = None
     turn: int | None = None
     metadata: dict[str, Any] | None = None
+    request: str | None = None
 
 
 class _File(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -78,6 +80,7 @@ class _Record(msgspec.Struct, omit_defaults=True):
     metadata: dict[str, Any] = {}
     files: list[_File] = []
     skipped: list[_Left] = []
+    request: str | None = None
     message: str | None = None  # only where the commit's own text had to differ from it
 
 
@@ -94,6 +97,15 @@ def check_message(message: str) -> None:
         raise UsageError(
             f"The message is {size:,} bytes long; at most {MESSAGE_LIMIT:,} are kept.",
             "Say it shorter, or put long texts into a file of the workspace.",
+        )
+
+
+def check_request(request: str) -> None:
+    """Refuse an id that nobody could look for again."""
+    if not (0 < len(request) <= REQUEST_LIMIT and request.isprintable()):
+        raise UsageError(
+            f"A request's id has 1 to {REQUEST_LIMIT} printable characters, and is not {request[:50]!a}.",
+            "A UUID is a good one.",
         )
 
 
@@ -146,6 +158,7 @@ def decode(commit_id: str, content: bytes, pinned: bool) -> Checkpoint:
         turn=record.turn,
         metadata=record.metadata,
         pinned=pinned,
+        request=record.request,
     )
 
 
@@ -167,6 +180,7 @@ def _to_record(number: int, draft: Draft, message: str | None) -> _Record:
         metadata=draft.metadata or {},
         files=[_to_file(change) for change in draft.files_changed[:files]],
         skipped=[_Left(left.reason, to_text(left.path), left.size) for left in draft.skipped[:skipped]],
+        request=draft.request,
         message=message,
     )
 

@@ -74,6 +74,11 @@ class Store:
         """The newest checkpoint's number."""
         return self.numbers[-1] if self.numbers else None
 
+    @property
+    def pinned(self) -> frozenset[int]:
+        """The checkpoints that are protected from retention."""
+        return frozenset(map(int, filter(str.isdecimal, self._pinned)))
+
     def newest_tree(self) -> str | None:
         """The tree of the newest checkpoint, from memory where this process made it.
 

@@ -73,16 +73,18 @@ class History:
         """What a checkpoint holds at a path: a file, a folder or nothing."""
         return trees.find(bytes.fromhex(checkpoint.tree), path, self._parts.store.objects.read_tree)
 
-    def diff(self, older: str, newer: str | None = None, paths: Sequence[Path] = ()) -> Diff:
-        """How two checkpoints differ, or a checkpoint and the disk."""
+    def diff(
+        self, older: str, newer: str | None = None, paths: Sequence[Path] = (), *, text: bool = True
+    ) -> Diff:
+        """How two checkpoints differ, or a checkpoint and the disk; without `text`, no patch is made."""
         before = self.find(older)
         if newer is not None:
             after = self.find(newer)
             changes = self._parts.changes_between(before.tree, after.tree)
-            return _diff(before.id, after.id, restrict(changes, paths), self._parts.store.objects)
+            return _diff(before.id, after.id, restrict(changes, paths), self._parts.store.objects, text)
         with self._recorder.look() as look:
             changes = compose(self.changes_since(before), look.changes)
-            return _diff(before.id, None, restrict(changes, paths), look.content)
+            return _diff(before.id, None, restrict(changes, paths), look.content, text)
 
     def changes_since(self, checkpoint: Checkpoint) -> Changes:
         """How the newest checkpoint differs from an earlier one."""
@@ -159,8 +161,8 @@ def compose(first: Changes, second: Changes) -> Changes:
     return composed
 
 
-def _diff(from_id: str, to_id: str | None, changes: Changes, content: ContentSource) -> Diff:
+def _diff(from_id: str, to_id: str | None, changes: Changes, content: ContentSource, text: bool) -> Diff:
     paired = pairs(changes, content)
     told = measure(paired, content)
-    text = unified(paired, content)
-    return Diff(from_id, to_id, told.files, told.insertions, told.deletions, text)
+    patch = unified(paired, content) if text else ""
+    return Diff(from_id, to_id, told.files, told.insertions, told.deletions, patch)

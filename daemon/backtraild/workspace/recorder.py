@@ -1,12 +1,13 @@
 """Turning a look at the disk into a checkpoint."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from backtrail.errors import StoreFailed, WorkspaceUnavailable
 from backtraild.ignore import FolderRules
+from backtraild.meter import Meter
 from backtraild.model import Changes, Checkpoint, Intent, Path
 from backtraild.scan import Observer, Scanner, ScanResult, crawl
 from backtraild.state import TableLost
@@ -16,6 +17,7 @@ from backtraild.store import (
     PackWriter,
     PendingContent,
     check_message,
+    check_request,
     describe,
     summary,
 )
@@ -34,8 +36,9 @@ class Look:
 class Recorder:
     """The only writer of a workspace's checkpoints."""
 
-    def __init__(self, parts: Parts, observer: Observer) -> None:
+    def __init__(self, parts: Parts, observer: Observer, meter: Meter) -> None:
         self._parts = parts
+        self._meter = meter
         self._observer = observer
         self._rules = FolderRules.for_root(parts.config.exclude_patterns)
         self.root = Root(parts.root, parts.database, parts.table)
@@ -55,6 +58,8 @@ class Recorder:
         `dirty` names the paths that may have changed; without it everything is looked at.
         """
         check_message(intent.message or "")
+        if intent.request is not None:
+            check_request(intent.request)
         try:
             return self._save(intent, dirty, allow_empty=allow_empty, force=force)
         except TableLost:
@@ -87,20 +92,39 @@ class Recorder:
         self.unsettled = found.unsettled | _not_looked_at(self.unsettled, dirty)
         return checkpoint
 
-    def delete(self, number: int) -> None:
-        """Let go of a checkpoint."""
-        self._parts.store.delete(number)
+    def delete(self, numbers: Sequence[int]) -> None:
+        """Let go of checkpoints."""
         try:
+            # The rows first: one without its ref then always means that a ref was lost.
             with self._parts.database.transaction():
-                self._parts.index.remove([number])
+                self._parts.index.remove(numbers)
         except StoreFailed:
-            self._table_is_behind = True  # git has let go of it, and git is the truth
+            self._table_is_behind = True  # git lets go of them, and git is the truth
+        try:
+            for number in numbers:
+                self._parts.store.delete(number)
+        except BaseException:
+            self._table_is_behind = True  # those that are left get their rows again
+            raise
 
     def catch_up(self) -> None:
         """Make sure that the table knows every checkpoint, also after it could not be written."""
         if self._table_is_behind:
             reconcile(self._parts)
             self._table_is_behind = False
+
+    def made_for(self, request: str) -> Checkpoint | None:
+        """The checkpoint that was made for a request; None if none was, or if it is deleted."""
+        check_request(request)
+        self.catch_up()
+        parts = self._parts
+        try:
+            with parts.database.transaction():
+                number = parts.index.by_request(request)
+        except TableLost:
+            reconcile(parts)
+            number = parts.index.by_request(request)
+        return None if number is None else parts.store.get(number)
 
     @contextlib.contextmanager
     def look(self) -> Iterator[Look]:
@@ -149,6 +173,7 @@ class Recorder:
             parts.config.limits,
             observer=self._observer,
             enforce_limits=enforce_limits,
+            progress=self._meter.begin("looking", None if dirty is not None else parts.table.files or None),
         )
         try:
             return scanner.everything() if dirty is None else scanner.paths(dirty)
@@ -177,6 +202,7 @@ class Recorder:
             session=intent.session,
             turn=intent.turn,
             metadata=dict(intent.metadata),
+            request=intent.request,
         )
         return parts.store.commit(pack, tree, draft)
 

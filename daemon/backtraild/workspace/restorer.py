@@ -1,19 +1,24 @@
 """Going back: the state before is saved first, so that every restore can be undone."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backtrail.errors import NothingToDo, UnknownPath
+from backtrail.errors import NothingToDo, StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import from_text, to_text
 from backtraild import durable
+from backtraild.meter import Meter
 from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path, is_below
-from backtraild.restore import Conflict, Outcome, Plan, apply, make_plan, pending, recover
+from backtraild.restore import Conflict, Outcome, Plan, Reason, apply, effort, make_plan, pending, recover
 from backtraild.state import Query
 from backtraild.store import restrict
 from backtraild.workspace.history import History, compose
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
+
+_REQUEST, _CONFLICTS = "request", "conflicts"
+_CONFLICTS_TOLD = 100  # a commit holds only so much
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +38,26 @@ class RestoreResult:
 class Restorer:
     """Restores and undoes, with a checkpoint before and one after."""
 
-    def __init__(self, parts: Parts, recorder: Recorder, history: History) -> None:
+    def __init__(self, parts: Parts, recorder: Recorder, history: History, meter: Meter) -> None:
         self._parts = parts
+        self._meter = meter
         self._recorder = recorder
         self._history = history
 
     def restore(
-        self, name: str, paths: Sequence[Path] = (), *, dirty: Iterable[Path] | None = None
+        self,
+        name: str,
+        paths: Sequence[Path] = (),
+        *,
+        dirty: Iterable[Path] | None = None,
+        request: str | None = None,
     ) -> RestoreResult:
         """Make the workspace, or some paths of it, what a checkpoint holds.
 
         Only files that differ are written, and only what the safety checkpoint holds is replaced or deleted.
         `dirty` names what may have changed since the newest checkpoint; without it everything is looked at.
         """
-        return self._go_back(self._history.find(name), paths, dirty, {})
+        return self._go_back(self._history.find(name), paths, dirty, _note(request))
 
     def preview(self, name: str, paths: Sequence[Path] = ()) -> RestoreResult:
         """What `restore` would do now, without doing any of it."""
@@ -57,15 +68,39 @@ class Restorer:
             plan = self._plan(target, changes, paths)
         return _result(target, None, None, _as_outcome(plan), dry_run=True)
 
-    def undo(self, *, dirty: Iterable[Path] | None = None) -> RestoreResult:
+    def undo(self, *, dirty: Iterable[Path] | None = None, request: str | None = None) -> RestoreResult:
         """Bring back the state before the last restore. An undo is a restore: undone again, it is redone."""
+        self.recover()  # an interrupted restore is the last one
         rows = self._parts.index.select(Query(limit=1, kind=Kind.RESTORE))
         last = self._parts.store.get(rows[0][0]) if rows else None
         if last is None or "safety" not in last.metadata:
             raise NothingToDo("There is no restore to undo.")
         safety = self._parts.store.get(int(last.metadata["safety"]))
         paths = [from_text(path) for path in last.metadata["paths"]]
-        return self._go_back(safety, paths, dirty, {"undoes": last.number})
+        return self._go_back(safety, paths, dirty, {"undoes": last.number, **_note(request)})
+
+    def needed_by_undo(self) -> frozenset[int]:
+        """The checkpoints without which the last restore, be it recorded yet or not, could not be undone."""
+        needed = {(pending(self._parts.journal) or {}).get("safety")}
+        rows = self._parts.index.select(Query(limit=1, kind=Kind.RESTORE))
+        for number, _ in rows:
+            needed.add(number)
+            with contextlib.suppress(StoreDamaged):  # then it can't be undone anyway
+                needed.add(self._parts.store.get(number).metadata.get("safety"))
+        return frozenset(number for number in needed if number is not None)
+
+    def done_for(self, request: str) -> RestoreResult | None:
+        """What a restore or an undo did that was asked for under this id; None if none was.
+
+        One that was interrupted is finished first: it was asked for under an id as well.
+        """
+        self.recover()
+        made = self._recorder.made_for(request)
+        if made is None:
+            return None
+        if made.kind is not Kind.RESTORE:
+            raise UsageError(f"Request {request} made checkpoint {made.number}, which is no restore.")
+        return self._told_again(made)
 
     def recover(self) -> None:
         """Finish a restore that a crash interrupted, and record the state it leads to."""
@@ -75,7 +110,11 @@ class Restorer:
             durable.remove_file(self._parts.journal)
             return
         parts = self._parts
-        recover(parts.journal, parts.root, parts.store.objects, record=lambda _: self._record(context, None))
+
+        def record(done: Outcome) -> None:
+            self._record(context, None, done.conflicts)
+
+        recover(parts.journal, parts.root, parts.store.objects, record=record)
 
     def _go_back(
         self, target: Checkpoint, paths: Sequence[Path], dirty: Iterable[Path] | None, note: Mapping[str, Any]
@@ -97,10 +136,14 @@ class Restorer:
         recorded: list[Checkpoint | None] = []
 
         def record(done: Outcome) -> None:
-            recorded.append(self._record(context, {*done.written, *done.deleted, *done.mode_changed}))
+            touched = {*done.written, *done.deleted, *done.mode_changed}
+            recorded.append(self._record(context, touched, done.conflicts))
 
         parts = self._parts
-        outcome = apply(parts.root, plan, parts.store.objects, parts.journal, context, record=record)
+        progress = self._meter.begin("writing", effort(plan))
+        outcome = apply(
+            parts.root, plan, parts.store.objects, parts.journal, context, record=record, progress=progress
+        )
         return _result(target, safety, recorded[0], outcome, dry_run=False)
 
     def _save_before(
@@ -112,13 +155,33 @@ class Restorer:
     def _is_recorded(self, context: Mapping[str, Any]) -> bool:
         newest = self._parts.store.newest
         last = None if newest is None else self._parts.store.get(newest)
-        return last is not None and last.kind is Kind.RESTORE and last.metadata == context
+        return last is not None and last.kind is Kind.RESTORE and _context(last) == context
 
-    def _record(self, context: Mapping[str, Any], touched: Iterable[Path] | None) -> Checkpoint | None:
+    def _told_again(self, made: Checkpoint) -> RestoreResult:
+        """The result of a restore from what it recorded."""
+        get, compare = self._parts.store.get, self._parts.changes_between
+        paths = [from_text(path) for path in made.metadata["paths"]]
+        safety = get(int(made.metadata["safety"]))
+        changes = restrict(compare(safety.tree, made.tree), paths)
+        written = tuple(sorted(path for path, change in changes.items() if change.new is not None))
+        deleted = tuple(sorted(path for path, change in changes.items() if change.new is None))
+        conflicts = tuple(
+            Conflict(from_text(path), Reason[name]) for path, name in made.metadata.get(_CONFLICTS, ())
+        )
+        unchanged = len(restrict(compare(None, made.tree), paths)) - len(written)
+        done = Outcome(written, deleted, (), unchanged, conflicts)
+        return _result(get(int(made.metadata["restored"])), safety, made, done, dry_run=False)
+
+    def _record(
+        self, context: Mapping[str, Any], touched: Iterable[Path] | None, conflicts: Sequence[Conflict]
+    ) -> Checkpoint | None:
         verb = "Undid" if "undoes" in context else "Restored"
         number = context.get("undoes", context["restored"])
         what = f"restore {number}" if "undoes" in context else f"checkpoint {number}"
-        intent = Intent(Kind.RESTORE, f"{verb} {what}", metadata=context)
+        told = [(to_text(conflict.path), conflict.reason.name) for conflict in conflicts[:_CONFLICTS_TOLD]]
+        metadata = {**context, **({_CONFLICTS: told} if told else {})}
+        request = metadata.pop(_REQUEST, None)
+        intent = Intent(Kind.RESTORE, f"{verb} {what}", metadata=metadata, request=request)
         return self._recorder.save(intent, touched, allow_empty=True)
 
     def _plan(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> Plan:
@@ -140,6 +203,16 @@ class Restorer:
                     f"Neither checkpoint {target.number} nor the workspace has anything at {to_text(path)}.",
                     f"`backtrail show {target.number}` lists what it holds.",
                 )
+
+
+def _note(request: str | None) -> dict[str, Any]:
+    return {} if request is None else {_REQUEST: request}
+
+
+def _context(recorded: Checkpoint) -> dict[str, Any]:
+    """What the journal of a restore held, told by the checkpoint that records it."""
+    told = {name: value for name, value in recorded.metadata.items() if name != _CONFLICTS}
+    return {**told, **_note(recorded.request)}
 
 
 def _as_outcome(plan: Plan) -> Outcome:

@@ -1,15 +1,18 @@
 """The face of one workspace."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from backtrail.errors import NothingToDo
+from backtraild.meter import Meter, silent
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
 from backtraild.scan import NoObserver, Observer
 from backtraild.workspace import losses
 from backtraild.workspace.history import History
 from backtraild.workspace.parts import open_parts, reconcile
+from backtraild.workspace.pieces import Pieces
 from backtraild.workspace.pins import TemporaryPins
+from backtraild.workspace.pruner import Pruner, PruneResult
 from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.restorer import Restorer, RestoreResult
 
@@ -27,13 +30,17 @@ class Workspace:
         folder: str,
         config: WorkspaceConfig | None = None,
         observer: Observer | None = None,
+        meter: Meter | None = None,
     ) -> None:
+        meter = meter or silent()
         self._parts = open_parts(root, folder, config or WorkspaceConfig())
         try:
-            self._recorder = Recorder(self._parts, observer or NoObserver())
+            self._recorder = Recorder(self._parts, observer or NoObserver(), meter)
             self.history = History(self._parts, self._recorder)
+            self.pieces = Pieces(self._parts, self.history)
             self._pins = TemporaryPins(self._parts)
-            self._restorer = Restorer(self._parts, self._recorder, self.history)
+            self._restorer = Restorer(self._parts, self._recorder, self.history, meter)
+            self._pruner = Pruner(self._parts, self._recorder, self._restorer)
             self._restorer.recover()
             reconcile(self._parts)
         except BaseException:
@@ -41,6 +48,8 @@ class Workspace:
             raise
         self.restore = self._restorer.restore
         self.preview = self._restorer.preview
+        self.made_for = self._recorder.made_for
+        self.restored_for = self._restorer.done_for
 
     def close(self) -> None:
         """Let go of the store."""
@@ -65,10 +74,10 @@ class Workspace:
             raise NothingToDo("Nothing has changed since the last checkpoint.")
         return checkpoint
 
-    def undo(self, *, dirty: Iterable[Path] | None = None) -> RestoreResult:
+    def undo(self, *, dirty: Iterable[Path] | None = None, request: str | None = None) -> RestoreResult:
         """Bring back the state before the last restore."""
         self._recorder.catch_up()
-        return self._restorer.undo(dirty=dirty)
+        return self._restorer.undo(dirty=dirty, request=request)
 
     def enter_folder(self, path: Path) -> None:
         """Have a folder that has just appeared observed at once."""
@@ -111,8 +120,16 @@ class Workspace:
     def delete(self, name: str) -> Checkpoint:
         """Let go of a checkpoint."""
         checkpoint = self.history.find(name)
-        self._recorder.delete(checkpoint.number)
+        self._recorder.delete([checkpoint.number])
         return checkpoint
+
+    def plan_pruning(self, *, dry_run: bool) -> PruneResult:
+        """What retention would let go now, and why; nothing is changed by asking."""
+        return self._pruner.plan(dry_run=dry_run)
+
+    def drop(self, numbers: Sequence[int]) -> None:
+        """Let go of many checkpoints, in this order."""
+        self._recorder.delete(numbers)
 
     def pin(self, name: str) -> Checkpoint:
         """Keep a checkpoint whatever retention says."""

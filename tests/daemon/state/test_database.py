@@ -118,7 +118,7 @@ def test_an_emptied_database_is_made_anew(path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, 99, -1])
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1, 99, -1])
 def test_a_database_of_another_version_is_made_anew(version: int, path: Path) -> None:
     """An older Backtrail after a newer one: the table is rebuilt, not guessed at."""
     fill(path)

@@ -161,3 +161,16 @@ def test_adding_again_changes_nothing(filled: Index) -> None:
     filled.add(checkpoint(5, b"f5"))
     assert numbers(filled) == list(range(10, 0, -1))
     assert numbers(filled, path=b"f5") == [5]
+
+
+def test_a_request_leads_to_the_checkpoint_that_was_made_for_it(filled: Index) -> None:
+    """A repeated save is recognised without opening checkpoints, however many there are."""
+    filled.add(checkpoint(11, request="first"))
+    filled.add(checkpoint(12, request="second"))
+    assert [filled.by_request(name) for name in ("first", "second", "third")] == [11, 12, None]
+    filled.remove([11])
+    assert filled.by_request("first") is None
+    plan = filled._connection.execute(
+        "EXPLAIN QUERY PLAN SELECT MIN(number) FROM checkpoints WHERE request = ?", ("second",)
+    ).fetchall()
+    assert "checkpoints_by_request" in plan[0][3]

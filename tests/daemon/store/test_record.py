@@ -95,6 +95,7 @@ def test_files_and_everything_else_come_back(
         parent_tree="cd" * 20,
         session="a session",
         turn=7,
+        request="a request",
     )
     back = there_and_back(number, made)
     for name in Draft.__slots__:
@@ -267,3 +268,18 @@ def test_a_naive_time_is_local_time() -> None:
     naive = datetime(2024, 1, 2, 3, 4, 5)  # noqa: DTZ001
     back = there_and_back(1, Draft(kind=Kind.AUTO, message="", timestamp=naive))
     assert back.timestamp == naive.astimezone(UTC)
+
+
+def test_the_id_of_a_request_comes_back_and_costs_nothing_where_there_is_none() -> None:
+    """Git is the truth about what was asked for, also when the table beside the store is made again."""
+    assert there_and_back(1, draft(request="0b9c-é")).request == "0b9c-é"
+    assert there_and_back(1, draft()).request is None
+    assert b'"request"' not in record.encode(1, TREE, draft())
+
+
+@pytest.mark.parametrize("request_id", ["", "x" * 201, "two\nlines", "\udc80", "\0"])
+def test_an_id_that_nobody_could_look_for_again_is_refused(request_id: str) -> None:
+    """A save that can't be recognised when it is repeated would be done twice."""
+    with pytest.raises(UsageError, match="printable"):
+        record.check_request(request_id)
+    record.check_request("x" * 200)

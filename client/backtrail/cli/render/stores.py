@@ -1,0 +1,58 @@
+"""What retention and a look at every stored byte found, as text."""
+
+from backtrail.cli.characters import visible
+from backtrail.cli.render import cells
+from backtrail.cli.terminal import Screen
+from backtrail.cli.words import count, numbers, size
+from backtrail.values import Damage, PruneResult, VerifyResult
+
+_DAMAGE_SHOWN = 50
+
+
+def prune(result: PruneResult, screen: Screen) -> str:
+    """What retention let go and kept, by reason."""
+    if not result.dropped:
+        rows = [f"Nothing to let go: {_kept(result)}."]
+    else:
+        verb = "Would let go of" if result.dry_run else "Let go of"
+        gone = screen.paint(count(len(result.dropped), "checkpoint"), "bold")
+        rows = [f"{verb} {gone}; {_kept(result)}."]
+    by_reason: dict[str, list[int]] = {}
+    for dropped in result.dropped:
+        by_reason.setdefault(dropped.reason, []).append(dropped.number)
+    for reason, gone_for_it in by_reason.items():
+        told = screen.cut(screen.sign(numbers(gone_for_it)), screen.width - len(reason) - 16)
+        rows.append(f"  {screen.paint('drop', 'red')}  {len(gone_for_it):>5,}  {visible(reason)}: {told}")
+    for reason, number in sorted(result.kept_reasons.items(), key=lambda item: -item[1]):
+        rows.append(f"  {screen.paint('keep', 'green')}  {number:>5,}  {visible(reason)}")
+    return cells.together(rows)
+
+
+def verify(result: VerifyResult, screen: Screen) -> str:
+    """Whether every stored byte is what was stored."""
+    looked_at = f"{count(result.objects, 'object')}, {size(result.bytes)}"
+    if not result.damage:
+        whole = count(result.checkpoints, "checkpoint")
+        return f"{screen.paint('All whole', 'green')}: {whole}, {looked_at}.\n"
+    hurt = result.checkpoints - len(result.whole)
+    rows = [
+        f"{screen.paint('Damaged', 'red')}: {hurt:,} of {count(result.checkpoints, 'checkpoint')} ({looked_at})."
+    ]
+    few = [_damage(damage, screen) for damage in result.damage[:_DAMAGE_SHOWN]]
+    rows += cells.listing(few, len(result.damage), "  ", screen)
+    if result.whole:
+        rows.append(f"Whole and safe to restore: {screen.sign(numbers(result.whole))}.")
+    return cells.together(rows)
+
+
+def _kept(result: PruneResult) -> str:
+    if result.dry_run and result.dropped:
+        return f"{count(result.kept, 'checkpoint')} would be kept"
+    return f"{count(result.kept, 'checkpoint')} {'is' if result.kept == 1 else 'are'} kept"
+
+
+def _damage(damage: Damage, screen: Screen) -> str:
+    where = f"{visible(damage.path)}: " if damage.path else ""
+    noun = "checkpoint" if len(damage.checkpoints) == 1 else "checkpoints"
+    needed = f" ({noun} {screen.sign(numbers(damage.checkpoints))})" if damage.checkpoints else ""
+    return f"{where}{visible(damage.problem)}{needed}"

@@ -1,0 +1,132 @@
+"""One request and what becomes of it, decided without any socket: both clients share it."""
+
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+import msgspec
+
+from backtrail.errors import (
+    BacktrailError,
+    DaemonBug,
+    DaemonSilent,
+    DaemonStopping,
+    DaemonUnreachable,
+    error_from,
+)
+from backtrail.protocol import Method, Response, encode_request
+from backtrail.values import Value
+
+_Params = TypeVar("_Params", bound=Value)
+_Result = TypeVar("_Result", bound=Value)
+
+# A request that takes the daemon down each time must not be sent for ever.
+MAX_LOSSES = 3
+# A daemon that is just being killed may still seem to listen, so that more attempts than these find nobody.
+MAX_MISSES = 10
+
+
+class Lost(Exception):
+    """A connection ended before the answer came; `sent` says whether the daemon may have seen the request."""
+
+    def __init__(self, *, sent: bool, denied: bool = False) -> None:
+        super().__init__()
+        self.sent = sent
+        self.denied = denied
+
+
+class Exchange(Generic[_Params, _Result]):
+    """A request that may be sent more than once, on one connection after the other, and is done only once."""
+
+    def __init__(self, method: Method[_Params, _Result], params: _Params) -> None:
+        self._method = method
+        self._losses = 0
+        self._misses = 0
+        self.id = uuid4().hex
+        self.payload = encode_request(self.id, method.name, _marked(params, self.id))
+
+    def lost(self, loss: Lost) -> None:
+        """Take note of a lost connection; raises where sending the request again is no use, or no good."""
+        self._losses += loss.sent
+        self._misses += not loss.sent
+        if loss.denied:
+            raise _denied()
+        too_often = self._losses > MAX_LOSSES or self._misses > MAX_MISSES
+        if too_often or (loss.sent and not self._method.repeatable):
+            raise self.given_up(DaemonUnreachable("The daemon ended before it answered."))
+
+    def was_seen(self) -> bool:
+        """Whether a daemon may have begun to carry it out."""
+        return self._losses > 0
+
+    def given_up(self, error: BacktrailError) -> BacktrailError:
+        """An error that ends the attempts, with what is known about the request."""
+        return _uncertain(error, self._method.name) if self.was_seen() and self._matters() else error
+
+    def silent(self, seconds: float | None) -> BacktrailError:
+        """What to say when the deadline has passed."""
+        return DaemonSilent(
+            f"The daemon did not answer “{self._method.name}” within {seconds or 0:g} s. "
+            "What it was asked for may still be done.",
+            "`backtrail status` shows whether it is busy; a longer timeout lets it finish.",
+        )
+
+    def result(self, response: Response) -> _Result:
+        """What the daemon answered, or the error that it answered with."""
+        if response.error is not None:
+            problem = response.error.data
+            if problem is None:
+                raise DaemonBug(f"The daemon refused the request: {response.error.message}")
+            raise error_from(problem.code, response.error.message, problem.hint)
+        try:
+            return msgspec.json.decode(response.result, type=self._method.result)
+        except msgspec.MsgspecError as error:
+            raise DaemonBug(
+                f"The daemon's answer to “{self._method.name}” is not what the protocol says: {error}."
+            ) from error
+
+    def _matters(self) -> bool:
+        """Whether it makes a difference if it was carried out: nothing is lost with a list that nobody saw."""
+        return not self._method.repeatable or _is_marked(self._method.params)
+
+
+def response_of(frames: list[bytes]) -> Response | None:
+    """An answer as it came over the wire; None if it is not one."""
+    try:
+        return msgspec.json.decode(frames[-1], type=Response)
+    except msgspec.MsgspecError:
+        return None
+
+
+def check_begun(response: Response) -> None:
+    """A daemon that is ending did not begin with the request: the next one will do it."""
+    problem = None if response.error is None else response.error.data
+    if problem is not None and problem.code == DaemonStopping.code:
+        raise Lost(sent=False)
+
+
+def _marked(params: _Params, mark: str) -> _Params:
+    """With a mark that only this request has, where the method knows one: by it the daemon tells a repetition."""
+    if not _is_marked(type(params)):
+        return params
+    marked: Any = params
+    return params if marked.request else msgspec.structs.replace(params, request=mark)
+
+
+def _is_marked(params: type[Value]) -> bool:
+    return "request" in params.__struct_fields__
+
+
+def _uncertain(error: BacktrailError, name: str) -> BacktrailError:
+    known = {"save": "the checkpoint was made", "restore": "the files were restored", "undo": "it was undone"}
+    what = known.get(name, f"“{name}” was carried out")
+    error.args = (f"{error.message} It is not known whether {what}.",)
+    error.message = error.args[0]
+    error.hint = f"{error.hint} `backtrail list` shows it.".strip()
+    return error
+
+
+def _denied() -> DaemonUnreachable:
+    return DaemonUnreachable(
+        "The daemon does not let this client in.",
+        "Its key is not known there, or the daemon belongs to another user. `backtrail daemon keys` makes keys.",
+    )

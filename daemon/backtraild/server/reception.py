@@ -1,0 +1,140 @@
+"""Who does what a request asks for: the loop itself, a workspace's worker, or a thread that may wait for the disk."""
+
+import functools
+import logging
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+from backtrail import __version__, protocol, values
+from backtrail.errors import BacktrailError
+from backtrail.protocol import OfWorkspace, Request
+from backtraild.registry import Registered
+from backtraild.server import calls, envelope, works
+from backtraild.server.calls import Case
+from backtraild.server.ending import ending
+from backtraild.server.envelope import Refusal
+from backtraild.service import Service
+
+QUICK_THREADS = 4
+SLOW_THREADS = 16
+
+Reply = Callable[[bytes], None]
+
+_METHODS = {method.name: method for method in protocol.methods()}
+
+_log = logging.getLogger(__name__)
+
+
+class Reception:
+    """Takes requests from the loop. Nothing it does there waits; answers are given from any thread."""
+
+    def __init__(self, service: Service, stop: Callable[[], None]) -> None:
+        self._service = service
+        self._stop = stop
+        self._started = datetime.now(UTC)
+        self._ending = threading.Event()
+        self._quick = ThreadPoolExecutor(QUICK_THREADS, "quick")
+        self._slow = ThreadPoolExecutor(SLOW_THREADS, "slow")
+
+    def take(self, payload: bytes, reply: Reply) -> None:
+        """See to it that a message is answered, once."""
+        try:
+            request = envelope.read(payload)
+        except Refusal as refusal:
+            reply(refusal.encode())
+            return
+        try:
+            self._begin(request, reply)
+        except BaseException as error:
+            self._fail(request, reply, error)
+
+    def refuse(self) -> None:
+        """From now on, answer everything by saying that the daemon is stopping."""
+        self._ending.set()
+
+    def close(self) -> None:
+        """Wait for what is under way; what has not begun is refused."""
+        self._quick.shutdown(cancel_futures=True)
+        self._slow.shutdown(cancel_futures=True)
+
+    def _begin(self, request: Request, reply: Reply) -> None:
+        method = _METHODS.get(request.method)
+        if method is None:
+            raise envelope.unknown_method(request)
+        params: Any = envelope.decode_params(request, method.params)
+        if self._ending.is_set():
+            raise ending()
+        if method is protocol.PING:
+            reply(envelope.success(request.id, self._pong()))
+        elif method is protocol.STOP:
+            reply(envelope.success(request.id, values.Done()))
+            _log.info("stopping because a client asks for it")
+            self._stop()
+        elif request.method in works.BY_NAME:
+            self._let_worker(request, params, reply)
+        else:
+            self._let_thread(request, params, reply)
+
+    def _let_worker(self, request: Request, params: OfWorkspace, reply: Reply) -> None:
+        """Straight to the worker if its workspace is known by name; else somebody has to look at the disk."""
+        if not calls.is_path(params.workspace):
+            self._submit(request, params, reply, self._service.entry(params.workspace))
+        elif entry := self._rooted_at(params.workspace):
+            self._submit(request, params, reply, entry)
+        else:
+            found = self._quick.submit(calls.entry_of, self._service, params.workspace)
+            found.add_done_callback(functools.partial(self._found, request, params, reply))
+
+    def _rooted_at(self, path: str) -> Registered | None:
+        return next((entry for entry in self._service.workspaces() if entry.root == path), None)
+
+    def _found(
+        self, request: Request, params: OfWorkspace, reply: Reply, entry: "Future[Registered]"
+    ) -> None:
+        try:
+            self._submit(request, params, reply, entry.result())
+        except BaseException as error:
+            self._fail(request, reply, error)
+
+    def _submit(self, request: Request, params: OfWorkspace, reply: Reply, entry: Registered) -> None:
+        work = works.BY_NAME[request.method](params, entry)
+        answer = self._service.submit(
+            entry.id, lambda keeper: envelope.success(request.id, work(keeper)), job=request.id
+        )
+        answer.add_done_callback(functools.partial(self._answered, request, reply))
+
+    def _let_thread(self, request: Request, params: Any, reply: Reply) -> None:
+        is_slow = request.method in calls.SLOW
+        call = calls.SLOW[request.method] if is_slow else calls.QUICK[request.method]
+        case = Case(self._service, request.id, self._ending.is_set)
+        pool = self._slow if is_slow else self._quick
+        answer = pool.submit(lambda: envelope.success(request.id, call(case, params)))
+        answer.add_done_callback(functools.partial(self._answered, request, reply))
+
+    def _answered(self, request: Request, reply: Reply, answer: "Future[bytes]") -> None:
+        try:
+            reply(answer.result())
+        except BaseException as error:
+            self._fail(request, reply, error)
+
+    def _fail(self, request: Request, reply: Reply, error: BaseException) -> None:
+        is_known = isinstance(error, BacktrailError | Refusal)
+        if not is_known and self._ending.is_set():
+            error = ending()  # what it needed was closed under it
+        elif not is_known:
+            _log.error("%s failed", request.method, exc_info=error)
+        reply(envelope.failure(request.id, error))
+
+    def _pong(self) -> values.Pong:
+        return values.Pong(
+            version=__version__,
+            protocol=protocol.VERSION,
+            pid=os.getpid(),
+            epoch=self._service.log.epoch,
+            seq=self._service.log.newest,
+            started=self._started,
+        )

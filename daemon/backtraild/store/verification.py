@@ -1,0 +1,181 @@
+"""Checking all checkpoints of a repository that somebody else may be writing to.
+
+Nothing is changed and nothing is shared with the writer: files are opened for reading only, by readers of its
+own. What is let go in the meantime is no problem, and what is made in the meantime is not looked at.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from backtrail.errors import StoreDamaged
+from backtraild.model import Path
+from backtraild.store import record
+from backtraild.store.examiner import SOUND, UNLISTED, Examiner, Stopped
+from backtraild.store.reader import Objects
+from backtraild.store.refs import Refs
+from backtraild.store.repository import CHECKPOINTS, HIGHEST, PINNED
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, and the checkpoints it is wrong for; none where it concerns the store itself.
+
+    The path is one at which these checkpoints hold what is damaged, where it is a file or a folder.
+    """
+
+    checkpoints: tuple[int, ...]
+    path: Path | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a check found. `whole` and `damaged` are all that were checked; without `complete`, not all were.
+
+    `unlisted` counts the problems beyond those that are listed.
+    """
+
+    whole: tuple[int, ...]
+    damaged: tuple[int, ...]
+    objects: int
+    bytes: int
+    problems: tuple[Problem, ...]
+    unlisted: int
+    complete: bool
+
+
+def verify(
+    git_dir: str,
+    listed: Callable[[], Collection[int]],
+    stop: Callable[[], bool],
+    progress: Callable[[int], None],
+) -> Verification:
+    """Read everything that checkpoints lead to and check it. Damage is told, never raised.
+
+    `listed` gives the numbers known from elsewhere: a checkpoint among them without a ref has lost it.
+    """
+    refs = Refs(git_dir)
+    try:
+        numbers = _numbers(refs, listed)
+    except OSError as error:
+        return _hopeless(listed(), f"The references of the store can't be read: {_reason(error)}.")
+    try:
+        objects = Objects(git_dir)
+    except OSError as error:
+        return _hopeless(numbers, f"The packs of the store can't be read: {_reason(error)}.")
+    check = _Check(refs, objects, Examiner(objects, stop, progress))
+    damage, complete = check.checkpoints(numbers)
+    try:
+        present = _numbers(refs, listed)
+    except OSError:  # it went away in the meantime, and everything that was found is to be told
+        present = numbers
+    left = {number: found for number, found in sorted(damage.items()) if number in present}
+    problems = [*_without_folder(git_dir), *check.pins(), *check.highest(), *check.problems(left)]
+    return Verification(
+        whole=tuple(number for number, found in left.items() if found == SOUND),
+        damaged=tuple(number for number, found in left.items() if found != SOUND),
+        objects=check.examiner.objects,
+        bytes=check.examiner.bytes,
+        problems=tuple(problems),
+        unlisted=check.examiner.unlisted if any(found & UNLISTED for found in left.values()) else 0,
+        complete=complete,
+    )
+
+
+class _Check:
+    """One check of one repository."""
+
+    def __init__(self, refs: Refs, objects: Objects, examiner: Examiner) -> None:
+        self._refs = refs
+        self._objects = objects
+        self.examiner = examiner
+
+    def checkpoints(self, numbers: Collection[int]) -> tuple[dict[int, int], bool]:
+        """What is wrong with each, the newest first, and whether all were reached."""
+        damage: dict[int, int] = {}
+        try:
+            for number in sorted(numbers, reverse=True):
+                damage[number] = self._checkpoint(number)
+        except Stopped:
+            return damage, False
+        return damage, True
+
+    def problems(self, damage: Mapping[int, int]) -> Iterator[Problem]:
+        """What was found, with the checkpoints that each of it concerns."""
+        for at, flaw in enumerate(self.examiner.flaws):
+            affected = tuple(number for number, found in damage.items() if found >> at & 1)
+            if affected:
+                yield Problem(affected, flaw.path, flaw.message)
+
+    def pins(self) -> Iterator[Problem]:
+        """Pins that hold nothing. Backtrail goes by their names, but git stumbles over them."""
+        for name in self._names(PINNED):
+            if name.isdecimal() and self._value(f"{PINNED}/{name}") is None and name in self._names(PINNED):
+                message = f"The pin of checkpoint {name} is damaged: unpin the checkpoint and pin it again."
+                yield Problem((int(name),), None, message)
+
+    def highest(self) -> Iterator[Problem]:
+        """The number that must not be given out again."""
+        folder, name = HIGHEST.rsplit("/", 1)
+        if name not in self._names(folder):
+            return
+        try:
+            int(self._objects.read_blob(bytes.fromhex(self._value(HIGHEST) or "")))
+        except (StoreDamaged, ValueError):
+            message = "The highest number of a deleted checkpoint is lost: its number may be given out again."
+            yield Problem((), None, message)
+
+    def _checkpoint(self, number: int) -> int:
+        examiner = self.examiner
+        commit_id = self._value(f"{CHECKPOINTS}/{number}")
+        if commit_id is None:
+            return examiner.flaw(None, f"The reference of checkpoint {number} is missing or damaged.")
+        try:
+            content = examiner.commit(bytes.fromhex(commit_id))
+            checkpoint = record.decode(commit_id, content, pinned=False)
+            tree = bytes.fromhex(checkpoint.tree)
+        except StoreDamaged as error:
+            return examiner.flaw(None, error.message)
+        except ValueError:
+            return examiner.flaw(None, f"Commit {commit_id} names no tree.")
+        if checkpoint.number != number:
+            message = f"The reference of checkpoint {number} leads to checkpoint {checkpoint.number}."
+            return examiner.flaw(None, message)
+        return examiner.tree(tree)
+
+    def _value(self, name: str) -> str | None:
+        try:
+            return self._refs.read(name)
+        except OSError:
+            return None
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            return self._refs.names(folder)
+        except OSError:
+            return []
+
+
+def _numbers(refs: Refs, listed: Callable[[], Collection[int]]) -> set[int]:
+    """All checkpoints that anything tells of. A deletion takes the row first, then the pin, then the ref."""
+    known = set(listed())
+    names = [*refs.names(PINNED), *refs.names(CHECKPOINTS)]
+    return known | {int(name) for name in names if name.isdecimal()}
+
+
+def _without_folder(git_dir: str) -> Iterator[Problem]:
+    """Git may pack all refs into one file and remove their folder; with neither, something else did."""
+    folder = os.path.join(git_dir, CHECKPOINTS)
+    if not os.path.isdir(folder) and not os.path.isfile(os.path.join(git_dir, "packed-refs")):
+        yield Problem((), None, f"The folder that holds the references of checkpoints is missing: {folder}.")
+
+
+def _hopeless(numbers: Collection[int], message: str) -> Verification:
+    affected = tuple(sorted(numbers))
+    return Verification((), affected, 0, 0, (Problem(affected, None, message),), 0, complete=True)
+
+
+def _reason(error: OSError) -> str:
+    where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
+    return f"{error.strerror or error}{where}"

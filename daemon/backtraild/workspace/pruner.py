@@ -1,0 +1,65 @@
+"""Letting go of the checkpoints that retention no longer keeps.
+
+Only refs and rows go. The space on the disk that nothing holds any more is freed by maintenance, not here.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from backtraild.retention import Candidate, Decision, Verdict, decide
+from backtraild.state import TableLost
+from backtraild.workspace.parts import Parts, reconcile
+from backtraild.workspace.recorder import Recorder
+from backtraild.workspace.restorer import Restorer
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """What pruning let go, or would let go, and for which reasons the others stay.
+
+    `excess` is how many more are protected than the workspace's limit allows.
+    """
+
+    dropped: tuple[Decision, ...]
+    kept: int
+    kept_because: Mapping[str, int]
+    excess: int
+    dry_run: bool
+
+
+class Pruner:
+    """Applies the retention of one workspace to its checkpoints."""
+
+    def __init__(self, parts: Parts, recorder: Recorder, restorer: Restorer) -> None:
+        self._parts = parts
+        self._recorder = recorder
+        self._restorer = restorer
+
+    def plan(self, *, dry_run: bool) -> PruneResult:
+        """What retention says now. A checkpoint that can't be read is not decided about, and stays."""
+        self._recorder.catch_up()
+        verdict = decide(
+            self._candidates(),
+            datetime.now(UTC),
+            self._parts.config.max_checkpoints,
+            self._restorer.needed_by_undo(),
+        )
+        return _result(verdict, dry_run)
+
+    def _candidates(self) -> list[Candidate]:
+        """All that is to be known is in the table: no commit is read."""
+        try:
+            with self._parts.database.transaction():
+                rows = self._parts.index.outline()
+        except TableLost:
+            reconcile(self._parts)
+            rows = self._parts.index.outline()
+        pinned = self._parts.store.pinned
+        return [Candidate(number, time, kind, number in pinned) for number, time, kind in rows]
+
+
+def _result(verdict: Verdict, dry_run: bool) -> PruneResult:
+    reasons = Counter(decision.reason for decision in verdict.kept)
+    return PruneResult(verdict.dropped, len(verdict.kept), dict(reasons), verdict.excess, dry_run)

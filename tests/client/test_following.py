@@ -1,0 +1,122 @@
+"""What a follower makes of what it hears: nothing is lost, nothing comes twice, the order is kept."""
+
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backtrail.following import Trail, news_of
+from backtrail.values import CheckpointEvent, EventPage, Heartbeat
+
+
+def _event(seq, epoch="one", kind="checkpoint_created", workspace="w"):
+    return CheckpointEvent(
+        epoch=epoch, seq=seq, type=kind, workspace=workspace, root="/w", timestamp=datetime.now(UTC), data={}
+    )
+
+
+def _page(log, since, limit=3, epoch="one"):
+    events = [event for event in log if event.seq > since][:limit]
+    return EventPage(events=events, newest=max((event.seq for event in log), default=0), epoch=epoch)
+
+
+def _caught_up(trail, log, epoch="one"):
+    found = []
+    while trail.in_doubt:
+        found += trail.read(_page(log, trail.seq, epoch=epoch))
+    return [event.seq for event in found]
+
+
+def _heard(trail, *news):
+    return [event.seq for each in news for event in trail.hear(each)]
+
+
+def test_a_follower_asks_the_log_before_anything_else():
+    """What happened between `since` and the subscription is nowhere else."""
+    trail = Trail(2)
+    assert trail.in_doubt
+    assert _heard(trail, _event(5)) == []
+    assert _caught_up(trail, [_event(seq) for seq in range(1, 9)]) == [3, 4, 5, 6, 7, 8]
+    assert _heard(trail, _event(8), _event(9)) == [9]
+
+
+def test_a_gap_a_heartbeat_ahead_and_another_run_each_send_it_to_the_log():
+    """These are the ways in which a loss shows."""
+    for sign in (_event(3), Heartbeat(epoch="one", seq=2), Heartbeat(epoch="two", seq=1), _event(2, "two")):
+        trail = Trail(1)
+        _caught_up(trail, [_event(1)])
+        assert _heard(trail, sign) == []
+        assert trail.in_doubt
+
+
+def test_a_heartbeat_in_step_is_no_reason_to_ask():
+    """Every five seconds, from every follower: that would add up."""
+    trail = Trail(1)
+    _caught_up(trail, [_event(1)])
+    _heard(trail, Heartbeat(epoch="one", seq=1), Heartbeat(epoch="one", seq=0), _event(1))
+    assert not trail.in_doubt
+
+
+def test_a_log_that_was_lost_is_told_from_its_beginning():
+    """Its numbers are smaller than the follower's, which would else wait for ever."""
+    trail = Trail(50)
+    assert _caught_up(trail, [_event(1, "two"), _event(2, "two")], "two") == [1, 2]
+    assert _heard(trail, _event(3, "two")) == [3]
+
+
+def test_numbers_that_no_event_has_are_not_waited_for():
+    """A damaged log goes on above every number it may have given out."""
+    trail = Trail(5)
+    found = list(trail.read(EventPage(events=[], newest=1000, epoch="one")))
+    assert (found, trail.in_doubt) == ([], False)
+    _heard(trail, _event(1001))
+    assert _caught_up(trail, [_event(1001)]) == [1001]
+
+
+def test_only_the_wanted_workspace_is_told_and_progress_only_on_demand():
+    """Other folders' events still count, or each would look like a gap."""
+    trail = Trail(0, workspace="mine")
+    _caught_up(trail, [])
+    news = (
+        _event(1, workspace="other"),
+        _event(2, workspace="mine"),
+        _event(2, kind="progress", workspace="mine"),
+    )
+    assert _heard(trail, *news) == [2]
+    curious = Trail(0, workspace="mine", progress=True)
+    _caught_up(curious, [])
+    assert _heard(curious, *news) == [2, 2]
+
+
+def test_progress_never_runs_ahead_of_the_events_before_it():
+    """Whoever remembers the last number it saw would skip them."""
+    trail = Trail(1, progress=True)
+    _caught_up(trail, [_event(1)])
+    assert _heard(trail, _event(4, kind="progress")) == []
+    assert _caught_up(trail, [_event(seq) for seq in range(1, 5)]) == [2, 3, 4]
+
+
+def test_a_message_that_can_not_be_read_is_left_out():
+    """The next one shows the hole."""
+    assert news_of([b"w/x", b"{"]) is None
+    assert news_of([b"w/x"]) is None
+    assert news_of([b"heartbeat", b'{"epoch":"e","seq":4}']) == Heartbeat(epoch="e", seq=4)
+
+
+@given(st.data(), st.integers(0, 12))
+def test_whatever_is_dropped_or_repeated_every_event_comes_once_and_in_order(data, since):
+    """Publishing may lose, repeat and stop at any point; restarts change the run."""
+    trail, log, got, epoch = Trail(since), [_event(seq) for seq in range(1, since + 1)], [], "one"
+    for _ in range(data.draw(st.integers(1, 30))):
+        what = data.draw(st.sampled_from(["event", "lost", "again", "heartbeat", "restart"]))
+        if what == "restart":
+            epoch += "+"
+            trail.in_doubt = True  # the connection was lost
+        if what in ("event", "lost"):
+            log.append(_event(len(log) + 1, epoch))
+        heard = {"event": log[-1:], "again": log[-1:], "heartbeat": [Heartbeat(epoch=epoch, seq=len(log))]}
+        got += _heard(trail, *heard.get(what, []))
+        got += _caught_up(trail, log, epoch)
+    got += _heard(trail, Heartbeat(epoch=epoch, seq=len(log)))
+    got += _caught_up(trail, log, epoch)
+    assert got == list(range(since + 1, len(log) + 1))

@@ -1,0 +1,131 @@
+"""Parameters of every kind for every method: a well-formed answer each time, and a daemon that works on."""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backtrail import protocol
+from support.answering import Answering, answering
+from support.wire import Wire
+
+EXAMPLES = int(os.environ.get("BACKTRAIL_EXAMPLES", "40"))
+# `stop` ends the daemon, and a watched folder would go with the first `unwatch`.
+ASKED = sorted(
+    (method for method in protocol.methods() if method.name not in ("stop", "unwatch")),
+    key=lambda method: method.name,
+)
+
+numbers = st.one_of(
+    st.integers(-2, 3),
+    st.integers(),
+    st.sampled_from([2**31, 2**53, 2**63 - 1, 2**63, -(2**63), 10**30]),
+)
+names = st.sampled_from(
+    [
+        "",
+        "@",
+        "1",
+        "2",
+        "@~1",
+        "@~99999999999999999999",
+        "@{now}",
+        "@{",
+        "1:",
+        "1:a",
+        "1:d",
+        "1:../a",
+        "1:\0",
+        ":",
+        "0001",
+    ]
+)
+times = st.sampled_from(
+    ["now", "1 hour ago", "yesterday", "9999-12-31", "0001-01-01", "99999999999 years ago"]
+)
+paths = st.sampled_from(
+    ["", ".", "a", "d/b", "d", "..", "/", "a\0", '"', '"\\400"', '"\\377"', "/nowhere", "x" * 5000]
+)
+texts = st.one_of(names, times, paths, st.text(max_size=20))
+leaves = st.one_of(st.none(), st.booleans(), numbers, st.floats(allow_nan=False, allow_infinity=False), texts)
+anything = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+FITTING: dict[Any, st.SearchStrategy[Any]] = {
+    str: texts,
+    int: numbers,
+    bool: st.booleans(),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    str | None: texts | st.none(),
+    int | None: numbers | st.none(),
+    list[str]: st.lists(texts, max_size=3),
+    dict[str, Any]: st.dictionaries(texts, anything, max_size=3),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+    with answering(tmp_path_factory.mktemp("any"), auto_checkpoint=False) as found:
+        (found.folder_with() / "d").mkdir()
+        (found.folder_with() / "d" / "b").write_text("b")
+        found.watch(a="a")
+        yield found
+
+
+@pytest.fixture
+def wire(server: Answering) -> Iterator[Wire]:
+    with server.wire() as found:
+        yield found
+
+
+def asked(method: protocol.Method[Any, Any], workspace: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters, most of which have the type that the method wants."""
+    fields = {}
+    for field in msgspec.structs.fields(method.params):
+        fitting = FITTING.get(field.type, anything)
+        if field.encode_name == "workspace":
+            fitting = st.just(workspace) | texts
+        fields[field.encode_name] = st.one_of(fitting, fitting, fitting, anything)
+    return st.fixed_dictionaries({}, optional=fields) | st.dictionaries(texts, anything, max_size=3)
+
+
+@pytest.mark.parametrize("method", ASKED, ids=lambda method: method.name)
+def test_every_method_answers_whatever_it_is_asked(
+    server: Answering, wire: Wire, method: protocol.Method[Any, Any], caplog: pytest.LogCaptureFixture
+):
+    """Clients are written by others, in other languages, with mistakes of their own."""
+    (entry,) = server.service.workspaces()
+
+    @settings(
+        max_examples=EXAMPLES,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+    @given(asked(method, entry.id))
+    def check(params: dict[str, Any]) -> None:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method.name, "params": params}
+        answer = wire.raw(json.dumps(message).encode())
+        assert answer["id"] in (1, None)
+        if "error" in answer:
+            error = answer["error"]
+            assert error["code"] != protocol.INTERNAL_ERROR, error
+            assert error["message"]
+            assert error["data"]["code"]
+        else:
+            page = (
+                protocol.LIST_SUMMARIES
+                if method is protocol.LIST and params.get("files") is not True
+                else method
+            )
+            msgspec.convert(answer["result"], page.result)
+
+    check()
+    assert wire.result("save", workspace=entry.id, allow_empty=True)["number"] > 1
+    assert [watched.id for watched in server.service.workspaces()] == [entry.id]
+    assert not [record for record in caplog.records if record.exc_info]

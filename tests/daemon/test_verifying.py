@@ -1,0 +1,95 @@
+"""Checking the store of a watched folder while its worker is at work."""
+
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from backtrail.errors import UnknownWorkspace
+from backtraild.model import Intent
+from backtraild.workspace import Verification
+from support.git import fsck
+from support.serving import Site, desk
+
+
+def work(site: Site) -> None:
+    """Everything that changes a store, in a row."""
+    service = site.desk.service
+    for number in range(25):
+        site.write(f"folder{number % 3}/file", f"{number}\n" * 100)
+        made = service.save(site.id, Intent(message=f"save {number}"))
+        if number % 5 == 1:
+            service.pin(site.id, str(made.number))
+        if number % 5 == 3:
+            service.restore(site.id, str(made.number - 1))
+            service.undo(site.id)
+        if number % 5 == 4:
+            service.delete(site.id, [str(made.number)])
+    service.prune(site.id)
+
+
+def test_saves_restores_deletions_and_pruning_go_on_during_a_check_and_disturb_it_not(tmp_path: Path):
+    """A check takes long in a large store; nobody stops working for it."""
+    with desk(tmp_path, max_checkpoints=10) as at, ThreadPoolExecutor(1) as other:
+        site = at.watch()
+        for number in range(30):
+            site.write(f"folder{number % 3}/{number}", f"{number}\n" * 50)
+        found: list[Verification] = []
+        working = other.submit(work, site)
+        while not working.done():
+            found.append(at.service.verify(site.id))
+        working.result()
+        site.wait_until_settled()
+
+        assert [result.problems for result in found if result.problems or result.damaged] == []
+        assert len({result.whole for result in found}) > 3  # it was at work in the meantime
+        last = at.service.verify(site.id)
+        assert list(last.whole) == [checkpoint.number for checkpoint in site.checkpoints()]
+        assert last.problems == ()
+        fsck(site.git_dir)
+
+
+def test_a_check_does_not_wait_for_the_worker(tmp_path: Path):
+    """A worker may be in the middle of a long look when somebody wonders about the store."""
+    with desk(tmp_path) as at:
+        site = at.watch()
+        site.write("file")
+        at.service.save(site.id)
+        over = threading.Event()
+        busy = at.service.submit(site.id, lambda _: over.wait(30))
+        try:
+            assert at.service.verify(site.id).whole == (1, 2)
+            assert not busy.done()
+        finally:
+            over.set()
+        assert busy.result()
+
+
+def test_a_watched_folder_whose_store_was_deleted_by_hand_has_a_problem(tmp_path: Path):
+    """The registry says that there are checkpoints, so their absence is worth a sentence."""
+    with desk(tmp_path) as at:
+        site = at.watch()
+        shutil.rmtree(site.store)
+        found = at.service.verify(site.id)
+        assert [problem.message for problem in found.problems] == [
+            f"There is no checkpoint store at {site.git_dir}."
+        ]
+
+
+def test_a_folder_that_is_not_watched_is_unknown(tmp_path: Path):
+    """A slip of the pen is no damage."""
+    with desk(tmp_path) as at, pytest.raises(UnknownWorkspace):
+        at.service.verify("nobody")
+
+
+def test_a_store_in_a_folder_of_its_owners_choice_is_the_one_that_is_checked(tmp_path: Path):
+    """On another disk it needs the check most."""
+    with desk(tmp_path) as at:
+        (tmp_path / "elsewhere").mkdir()
+        site = at.watch(store=str(tmp_path / "elsewhere"))
+        found = at.service.verify(site.id)
+        assert (found.whole, found.problems) == ((1,), ())
+        (tmp_path / "elsewhere" / site.id / "repo.git" / "refs" / "checkpoints" / "1").write_text("")
+        assert at.service.verify(site.id).damaged == (1,)
