@@ -25,8 +25,7 @@ class AsyncLink:
         if kind == zmq.SUB:
             self.socket.subscribe(b"")
         self.monitor = context.socket(zmq.PAIR)
-        self.monitor.linger = 0
-        self.monitor.connect(links.connect(self.socket, endpoint, where))
+        links.connect(self.socket, self.monitor, endpoint, where)
         self._poller = zmq.asyncio.Poller()
         self._poller.register(self.socket, zmq.POLLIN)
         self._poller.register(self.monitor, zmq.POLLIN)

@@ -52,9 +52,11 @@ def context() -> "zmq.Context[zmq.Socket[bytes]]":
     return found
 
 
-def connect(made: "zmq.Socket[Any]", endpoint: str, where: ConnectionFile) -> str:
-    """Connect a fresh socket; the address at which its monitor speaks, from the first moment on."""
-    made.linger = 0
+def connect(
+    made: "zmq.Socket[Any]", monitor: "zmq.Socket[Any]", endpoint: str, where: ConnectionFile
+) -> None:
+    """Connect a fresh socket, and another one that tells what becomes of the connection."""
+    made.linger = monitor.linger = 0
     made.reconnect_ivl = _NEVER
     if endpoint.startswith("tcp://"):
         made.ipv6 = True
@@ -62,8 +64,9 @@ def connect(made: "zmq.Socket[Any]", endpoint: str, where: ConnectionFile) -> st
         _use_keys(made, where)
     address = f"inproc://backtrail-monitor-{next(_numbers)}"
     made.monitor(address, _HEARD)
+    # In this order: what happens before anybody listens is told to nobody, and would be waited for in vain.
+    monitor.connect(address)
     made.connect(endpoint)
-    return address
 
 
 def fate(message: list[bytes]) -> Fate:
@@ -80,8 +83,7 @@ class Link:
         if kind == zmq.SUB:
             self.socket.subscribe(b"")
         self.monitor = context().socket(zmq.PAIR)
-        self.monitor.linger = 0
-        self.monitor.connect(connect(self.socket, endpoint, where))
+        connect(self.socket, self.monitor, endpoint, where)
 
     def fate(self) -> Fate | None:
         """What the monitor has to tell now, if anything."""

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from typing import Self
 
 from backtrail import __version__
 from backtrail.errors import BacktrailError
@@ -23,6 +24,7 @@ from backtraild.service import Service
 # A thread that answers must not wait for one that captures: Python's own 5 ms add up over a request.
 SWITCH_SECONDS = 0.0005
 READY_CHECK_SECONDS = 0.2
+LOCK_CHECK_SECONDS = 5.0
 # A daemon that takes longer to answer itself is taken for hung.
 PING_SECONDS = 5.0
 BUG = 70
@@ -49,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = places()
     try:
         where.make()
-        with _Lock(where):
+        with _Lock(where) as lock:
             logs.set_up(where.log_file, verbose=options.verbose)
-            return _run(where, options.watch)
+            return _run(where, lock, options.watch)
     except BacktrailError as error:
         sys.stderr.write(f"backtraild: {error.message}\n")
         if error.hint:
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BUG
 
 
-def _run(where: Places, folders: Sequence[str]) -> int:
+def _run(where: Places, lock: "_Lock", folders: Sequence[str]) -> int:
     stopping = _set_by_signals()
     with Server(where) as server:
         service = Service(where, lambda event: _tell(event, server), server.progress)
@@ -73,7 +75,7 @@ def _run(where: Places, folders: Sequence[str]) -> int:
             notify.ready(f"Watching {len(service.workspaces())} folders.")
             liveness.start()
             _watch(service, folders, stopping)
-            stopping.wait()
+            _await_end(stopping, lock)
         finally:
             notify.stopping()
             liveness.stop()
@@ -91,6 +93,14 @@ def _watch(service: Service, folders: Sequence[str], stopping: threading.Event) 
         pass
     if not stopping.is_set():
         _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
+
+
+def _await_end(stopping: threading.Event, lock: "_Lock") -> None:
+    """Until somebody ends the daemon, or deletes its folders: no client would ever find it again."""
+    while not stopping.wait(LOCK_CHECK_SECONDS):
+        if not lock.is_on_disk():
+            _log.warning("The daemon's folders were deleted; it ends.")
+            return
 
 
 def _give_back_large_pieces() -> None:
@@ -127,7 +137,7 @@ class _Lock:
         self._path = where.lock
         self._descriptor = -1
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,6 +150,13 @@ class _Lock:
             ) from error
         os.ftruncate(self._descriptor, 0)
         os.write(self._descriptor, b"%d\n" % os.getpid())
+        return self
+
+    def is_on_disk(self) -> bool:
+        """Is the file that is held the one that others would find?"""
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.stat(self._path), os.fstat(self._descriptor))
+        return False
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)

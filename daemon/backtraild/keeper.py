@@ -99,13 +99,16 @@ class Keeper:
     def save(self, intent: Intent, *, allow_empty: bool = False, full: bool = False) -> Checkpoint:
         """A checkpoint with every write that finished before the call; NothingToDo if that changed nothing.
 
+        A message counts as a change where an automatic checkpoint, which was only faster, holds the rest.
         Asked again under the id of an earlier request, it gives the checkpoint that was made for that one.
         """
         made = None if intent.request is None else self.workspace.made_for(intent.request)
         if made is not None:
             return made
+        last = self.facts.last
+        is_new_name = intent.message is not None and last is not None and last.kind is Kind.AUTO
         with self._everything_so_far(full) as dirty:
-            checkpoint = self._saved(intent, dirty, allow_empty=allow_empty)
+            checkpoint = self._saved(intent, dirty, allow_empty=allow_empty or is_new_name)
         if checkpoint is None:
             raise NothingToDo("Nothing has changed since the last checkpoint.")
         return checkpoint

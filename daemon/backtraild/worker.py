@@ -210,7 +210,10 @@ class Worker:
         keeper.watch_new_folders()
         timer = self._timers.run(keeper, self._dirt, now)
         pending = self._dirt.peek()
-        if pending is None or not self._is_automatic:
+        if pending is None:
+            return timer
+        if not self._is_automatic:
+            keeper.workspace.check_root()  # nothing is saved, but a folder that is gone is told
             return timer
         due = due_with_git(due_at(self._pace, pending.first, pending.last), now, self._git_busy(now))
         if due > now:

@@ -20,7 +20,7 @@ PLAIN = {str: "text", int: "integer", float: "number", bool: "boolean", datetime
 METHODS = {method.name: method for method in protocol.methods()}
 NOT_ANSWERS = (values.Value, values.CheckpointConfig)
 # Errors that only a client raises, because no answer came.
-NOT_ON_THE_WIRE = {"failed", "daemon-unreachable", "daemon-silent", "confirmation-needed"}
+NOT_ON_THE_WIRE = {"failed", "daemon-unreachable", "daemon-silent", "untrusted-daemon", "protocol-mismatch"}
 
 
 def section(heading: str) -> str:
@@ -98,7 +98,7 @@ def test_the_codes_of_errors_are_written_down():
         if isinstance(error, type) and issubclass(error, BacktrailError)
     }
     written = {row[0].strip("`") for row in rows(section("## Errors"))}
-    assert {code for code in written if not code.startswith("-")} == found - NOT_ON_THE_WIRE | {"busy", "bug"}
+    assert {code for code in written if not code.startswith("-")} == found - NOT_ON_THE_WIRE
     numbers = {
         value for name, value in vars(protocol).items() if name.isupper() and value in range(-33000, -31000)
     }
@@ -119,5 +119,6 @@ def test_the_limits_are_written_down():
     requests = section("## Requests")
     assert f"{protocol.MAX_REQUEST_BYTES // 2**20} MiB" in requests
     assert f"{protocol.MAX_FRAME_BYTES // 2**20} MiB" in requests
+    assert f"at most {protocol.MAX_LIST:,}" in section("### `list`")
     assert f"Every {protocol.HEARTBEAT_SECONDS:g} seconds" in section("## Events")
     assert f"version {protocol.VERSION}" in DOCUMENT

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -286,3 +287,13 @@ def test_a_signal_during_a_long_start_ends_it_soon(ground: Ground):
 def test_help_names_an_example():
     """The only thing one can do with a daemon by hand."""
     assert "Example: backtraild --watch" in app._parser().format_help()
+
+
+def test_a_daemon_whose_folders_are_deleted_ends(tmp_path: Path):
+    """Nobody can reach it any more; it would watch, and write into nothing, until the machine is turned off."""
+    home = tmp_path / "home"
+    with Process(home).wait_until_ready() as daemon:
+        shutil.rmtree(home)
+        assert daemon.status() == 0
+        assert "folders were deleted" in daemon.said()
+    assert not home.exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import UnknownCheckpoint
+from backtrail.errors import NothingToDo, UnknownCheckpoint
 from backtraild import keeper, timers
 from backtraild.model import Intent, Kind
 from support.serving import Site, desk
@@ -198,3 +198,16 @@ def test_after_the_newest_is_deleted_the_next_checkpoint_is_still_the_whole_disk
     made = site.wait_for("b", b"2")
     assert made.number == newest.number + 1
     assert site.content("a") == b"only in the newest"
+
+
+def test_a_message_is_kept_also_when_the_automatic_checkpoint_was_faster(site: Site):
+    """Half a second after an edit nothing is left to save, but the person who names that moment wants the name."""
+    service = site.desk.service
+    site.write("dir0/file0", "edited\n")
+    automatic = site.wait_for("dir0/file0", b"edited\n")
+    named = service.save(site.id, Intent(message="the moment"))
+    assert (automatic.kind, named.kind, named.message) == (Kind.AUTO, Kind.MANUAL, "the moment")
+    assert named.tree == automatic.tree
+    for intent in (Intent(message="again"), Intent()):
+        with pytest.raises(NothingToDo):
+            service.save(site.id, intent)

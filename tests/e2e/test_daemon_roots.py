@@ -234,3 +234,17 @@ def test_stopping_while_the_folder_is_gone_does_not_hang(tmp_path: Path, monkeyp
     at.service.stop()
     with pytest.raises(WorkspaceUnavailable):
         at.service.save(site.id)
+
+
+def test_a_folder_that_goes_while_nothing_is_saved_by_itself_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever paused Backtrail relies on the state all the same."""
+    impatient(monkeypatch)
+    with desk(tmp_path, auto_checkpoint=False) as at:
+        site = at.watch("disk/work")
+        fill(site)
+        (site.root.parent / "work").rename(site.root.parent / "elsewhere")
+        eventually(lambda: site.state == "degraded", 10)
+        (site.root.parent / "elsewhere").rename(site.root)
+        eventually(lambda: site.state == "watching", 10)
