@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from backtrail.errors import WorkspaceUnavailable
+from backtrail.pathtext import to_text
 from backtraild.model import Path
 from backtraild.restore.calls import OPEN_FOLDER, Calls
 
@@ -79,7 +80,7 @@ class Folders:
         try:
             descriptor, status = _open_folder(calls, os.fsencode(root), None)
         except OSError as error:
-            name = os.fsdecode(root)
+            name = to_text(os.fsencode(root))
             raise WorkspaceUnavailable(f"The workspace {name} cannot be opened: {error.strerror}.") from error
         self.ino = status.st_ino
         self.root = Folder(descriptor, status.st_mode, status.st_dev, b"")

@@ -15,6 +15,7 @@ from backtrail.errors import (
     StoreDamaged,
     WorkspaceUnavailable,
 )
+from backtrail.pathtext import to_text
 from backtraild.model import Blobs, Change, Entry, ObjectId, Path
 from backtraild.restore.attempt import (
     Attempt,
@@ -71,7 +72,7 @@ def _refuse_another_folder(folders: Folders, staging: Staging, record: Record) -
     # Device numbers may change when the machine starts; a staging folder of that random name proves it too.
     if folders.ino != record.ino and not staging.is_there:
         raise WorkspaceUnavailable(
-            f"The folder {os.fsdecode(record.root)} is not the one in which a restore was interrupted.",
+            f"The folder {to_text(record.root)} is not the one in which a restore was interrupted.",
             "Put the original folder back, or remove the workspace from Backtrail and add it again.",
         )
 

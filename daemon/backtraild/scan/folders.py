@@ -6,6 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from backtrail.errors import WorkspaceUnavailable
+from backtrail.pathtext import to_text
 from backtraild.ignore import IGNORE_FILES, FolderRules
 from backtraild.model import Path, is_dot_git, join_path
 
@@ -35,7 +36,7 @@ def open_root(root: bytes) -> int:
 def unavailable(root: bytes, error: OSError) -> WorkspaceUnavailable:
     """What to say where the workspace's own folder can't be looked into."""
     return WorkspaceUnavailable(
-        f"The workspace's folder {os.fsdecode(root)} can't be opened: {error.strerror}.",
+        f"The workspace's folder {to_text(root)} can't be opened: {error.strerror}.",
         "Nothing is recorded as deleted; it is captured again when it is back.",
     )
 

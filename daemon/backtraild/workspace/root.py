@@ -3,6 +3,7 @@
 import os
 
 from backtrail.errors import WorkspaceUnavailable
+from backtrail.pathtext import to_text
 from backtraild.state import Database, StatTable
 
 _ROOT = "root"
@@ -29,7 +30,7 @@ class Root:
             names = set() if self.is_known(identity) else set(os.listdir(self._path))
         except OSError as error:
             raise WorkspaceUnavailable(
-                f"The workspace's folder {os.fsdecode(self._path)} can't be looked at: {error.strerror}.",
+                f"The workspace's folder {to_text(self._path)} can't be looked at: {error.strerror}.",
                 "Nothing is recorded as deleted; it is captured again when it is back.",
             ) from error
         known = self._database.fact(_ROOT)
@@ -51,7 +52,7 @@ class Root:
         self._database.connection.execute("DELETE FROM facts WHERE name = ?", (_ROOT,))
 
     def _check_replacement(self, known: str, identity: str, names: set[bytes]) -> None:
-        place = os.fsdecode(self._path)
+        place = to_text(self._path)
         if not names:
             raise WorkspaceUnavailable(
                 f"An empty folder has taken the place of {place}; is a disk not mounted?",
