@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from backtrail.errors import (
         AmbiguousCheckpoint,
         BacktrailError,
-        DaemonBug,
+        Bug,
         DaemonSilent,
         DaemonUnreachable,
         HostileTree,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ERRORS = (
-    "AmbiguousCheckpoint BacktrailError DaemonBug DaemonSilent DaemonUnreachable HostileTree NothingToDo "
+    "AmbiguousCheckpoint BacktrailError Bug DaemonSilent DaemonUnreachable HostileTree NothingToDo "
     "ProtocolMismatch RefusedWorkspace RestoreFailed RestoreInterrupted StoreDamaged StoreFailed "
     "UnknownCheckpoint UnknownPath UnknownWorkspace UntrustedDaemon UsageError WorkspaceUnavailable"
 )
@@ -70,6 +70,7 @@ __all__ = [
     "AsyncClient",
     "AsyncWorkspace",
     "BacktrailError",
+    "Bug",
     "Checkpoint",
     "CheckpointConfig",
     "CheckpointDiff",
@@ -78,7 +79,6 @@ __all__ = [
     "CheckpointService",
     "CheckpointSummary",
     "Client",
-    "DaemonBug",
     "DaemonSilent",
     "DaemonUnreachable",
     "FileChange",

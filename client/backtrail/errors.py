@@ -51,8 +51,8 @@ class ProtocolMismatch(DaemonUnreachable):
     code = "protocol-mismatch"
 
 
-class DaemonBug(BacktrailError):
-    """The daemon stumbled over a request; its log has more."""
+class Bug(BacktrailError):
+    """Something that nobody thought of; the daemon's log may have more."""
 
     code, exit_status = "bug", 70
 

@@ -7,7 +7,7 @@ import msgspec
 
 from backtrail.errors import (
     BacktrailError,
-    DaemonBug,
+    Bug,
     DaemonSilent,
     DaemonStopping,
     DaemonUnreachable,
@@ -75,12 +75,12 @@ class Exchange(Generic[_Params, _Result]):
         if response.error is not None:
             problem = response.error.data
             if problem is None:
-                raise DaemonBug(f"The daemon refused the request: {response.error.message}")
+                raise Bug(f"The daemon refused the request: {response.error.message}")
             raise error_from(problem.code, response.error.message, problem.hint)
         try:
             return msgspec.json.decode(response.result, type=self._method.result)
         except msgspec.MsgspecError as error:
-            raise DaemonBug(
+            raise Bug(
                 f"The daemon's answer to “{self._method.name}” is not what the protocol says: {error}."
             ) from error
 

@@ -4,7 +4,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from backtrail.errors import WorkspaceUnavailable
+from backtrail.errors import DaemonStopping
 
 
 class Turns:
@@ -21,7 +21,7 @@ class Turns:
         with self._changed:
             self._changed.wait_for(lambda: name not in self._taken)
             if self._closed:
-                raise WorkspaceUnavailable("Backtrail is stopping.")
+                raise DaemonStopping("The Backtrail daemon is stopping.", "Ask again in a moment.")
             self._taken.add(name)
         try:
             yield

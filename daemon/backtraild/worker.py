@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-from backtrail.errors import BacktrailError, NothingToDo, RefusedWorkspace, WorkspaceUnavailable
+from backtrail.errors import (
+    BacktrailError,
+    DaemonStopping,
+    NothingToDo,
+    RefusedWorkspace,
+    WorkspaceUnavailable,
+)
 from backtrail.pathtext import to_text
 from backtraild import gitlock, stores
 from backtraild.health import Health
@@ -35,6 +41,11 @@ class _Request(NamedTuple):
     action: Callable[[Keeper], Any]
     answer: "Future[Any]"
     job: Job
+
+    def refuse(self, error: BacktrailError) -> None:
+        """Answer that it will not be done, unless nobody waits any more."""
+        if self.answer.set_running_or_notify_cancel():
+            self.answer.set_exception(error)
 
 
 class Worker:
@@ -92,7 +103,7 @@ class Worker:
         answer: Future[_Answer] = Future()
         with self._ending:
             if self._ended:
-                answer.set_exception(WorkspaceUnavailable("This workspace is watched no more."))
+                answer.set_exception(_let_go())
             else:
                 self._requests.put(_Request(action, answer, job))
         self._dirt.wake()
@@ -140,9 +151,10 @@ class Worker:
         finally:
             with self._ending:
                 self._ended = True
-            self._refuse_requests("Backtrail is stopping.")
+            for request in self._waiting():
+                request.refuse(_let_go())
             if not self.first_look.done():
-                self.first_look.set_exception(WorkspaceUnavailable("Backtrail is stopping."))
+                self.first_look.set_exception(_let_go())
 
     def _step(self) -> float | None:
         """Do what is due; how long to wait then."""
@@ -267,8 +279,7 @@ class Worker:
     def _refuse_requests(self, otherwise: str) -> None:
         reasons = " ".join(self.health.reasons) or otherwise
         for request in self._waiting():
-            if request.answer.set_running_or_notify_cancel():
-                request.answer.set_exception(WorkspaceUnavailable(reasons))
+            request.refuse(WorkspaceUnavailable(reasons))
 
     def _waiting(self) -> Iterator[_Request]:
         with contextlib.suppress(queue.Empty):
@@ -296,3 +307,8 @@ class Worker:
 
     def _tell(self, kind: str, data: Mapping[str, str]) -> None:
         self._events.append(kind, self._entry.id, self._root, data=data)
+
+
+def _let_go() -> DaemonStopping:
+    """Nothing was begun: whoever asks again finds the next worker, the next daemon, or that there is none."""
+    return DaemonStopping("The daemon is letting go of this folder.", "Ask again in a moment.")

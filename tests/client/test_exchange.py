@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from backtrail import protocol
-from backtrail.errors import DaemonBug, DaemonUnreachable, UnknownCheckpoint
+from backtrail.errors import Bug, DaemonUnreachable, UnknownCheckpoint
 from backtrail.exchange import MAX_LOSSES, Exchange, Lost, check_begun, response_of
 
 
@@ -80,7 +80,7 @@ def test_an_error_of_the_daemon_is_raised_as_its_own_class():
 
 def test_an_answer_of_the_wrong_shape_is_a_bug_of_the_daemon():
     """Not a KeyError in the user's program."""
-    with pytest.raises(DaemonBug, match="not what the protocol says"):
+    with pytest.raises(Bug, match="not what the protocol says"):
         _save().result(response_of([b'{"jsonrpc":"2.0","id":"x","result":{"number":"seven"}}']))
 
 

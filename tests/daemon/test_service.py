@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from backtrail.errors import (
+    DaemonStopping,
     NothingToDo,
     RefusedWorkspace,
     StoreFailed,
     UnknownCheckpoint,
     UnknownWorkspace,
     UsageError,
-    WorkspaceUnavailable,
 )
 from backtraild import requests, suspend
 from backtraild.app import SWITCH_SECONDS
@@ -457,7 +457,7 @@ def test_a_request_after_the_end_is_refused_and_does_not_hang(tmp_path: Path):
     site = at.watch()
     worker = at.service.worker(site.id)
     at.service.stop()
-    with pytest.raises(WorkspaceUnavailable):
+    with pytest.raises(DaemonStopping):
         worker.ask(lambda keeper: keeper.facts).result(5)
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from backtrail.errors import WorkspaceUnavailable
+from backtrail.errors import DaemonStopping
 from backtraild.turns import Turns
 from support.watching import eventually
 
@@ -67,7 +67,7 @@ def test_closing_waits_for_those_who_are_busy_and_refuses_the_others():
     eventually(lambda: log == ["begun"])
     closing = started(close)
     eventually(lambda: turns._closed)
-    with pytest.raises(WorkspaceUnavailable, match="stopping"), turns.of("b"):
+    with pytest.raises(DaemonStopping, match="stopping"), turns.of("b"):
         pass
     gate.set()
     thread.join(10)

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -78,11 +77,11 @@ def test_the_python_example_of_the_interface_works_as_it_is_written(tmp_path, mo
 
     with home_in(tmp_path) as home:
         monkeypatch.setenv("BACKTRAIL_HOME", str(home.path))
-        code = re.sub(
-            r"(    for event)", "    threading.Timer(0.2, ws.save, ['later']).start()\n\\1", _INTERFACE
-        )
+        later = "    later = threading.Timer(0.2, ws.save, ['later']); later.start()\n"
+        names = {"print": show, "threading": threading}
         with pytest.raises(KeyboardInterrupt):
-            exec(code, {"print": show, "threading": threading})  # noqa: S102 (the example itself)
+            exec(_INTERFACE.replace("    for event", f"{later}    for event"), names)  # noqa: S102 (the example)
+        names["later"].join()
     assert printed == [("",), ("checkpoint_created", printed[-1][1])]
 
 
@@ -179,8 +178,8 @@ def test_progress_of_a_long_watch_is_told_to_the_one_who_asked(client, tmp_path)
     """A bar that moves; other requests' progress is not mixed in."""
     root = tmp_path / "many"
     root.mkdir()
-    for number in range(3000):
-        (root / f"{number}.txt").write_text(str(number))
+    for number in range(60):  # progress is told of work that takes a while
+        (root / f"{number}.bin").write_bytes(os.urandom(1_000_000))
     told = []
     found = client.watch(root, on_progress=told.append)
     found.unwatch(purge=True)

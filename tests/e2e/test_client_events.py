@@ -152,10 +152,10 @@ def test_a_stopped_follower_gets_all_that_it_missed(home, client, ws):
         try:
             got = [int(follower.stdout.readline())]
             os.kill(follower.pid, signal.SIGSTOP)
-            for kill in (home.kill, client.stop, client.ping):
+            for end in (home.kill, client.stop, client.ping):
                 for _ in range(10):
                     ws.save()
-                kill()
+                end()
             newest = client.ping().seq
             os.kill(follower.pid, signal.SIGCONT)
             while got[-1] < newest:
@@ -226,9 +226,11 @@ def test_progress_is_told_on_demand_only(client, ws, tmp_path):
     """It is not part of what happened, and there is much of it."""
     root = tmp_path / "many"
     root.mkdir()
-    for number in range(2500):
-        Path(root, str(number)).touch()
+    for number in range(60):  # progress is told of work that takes a while
+        Path(root, str(number)).write_bytes(os.urandom(1_000_000))
     with _Follower(client.events(progress=True)) as curious, _Follower(client.events()) as calm:
+        ws.save("so that both are known to be in step")
+        curious.wait_for(client.ping().seq)
         client.watch(root)
         newest = client.ping().seq
         curious.wait_for(newest)

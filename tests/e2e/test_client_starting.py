@@ -12,7 +12,6 @@ import pytest
 from backtrail import Client, DaemonSilent, DaemonUnreachable, ProtocolMismatch, UntrustedDaemon
 from backtrail.protocol import PING, VERSION, ConnectionFile, Ping
 from support.clients import at_once, home_in
-from support.watching import eventually
 
 _PING = "import sys; from backtrail import Client; print(Client(home=sys.argv[1]).ping().pid)"
 
@@ -136,8 +135,7 @@ def test_a_call_right_after_stop_gets_a_new_daemon(home):
     """`backtrail daemon stop && backtrail save` must not fail because the old one is still writing."""
     with Client(home=home) as client:
         first = client.ping().pid
-        client.stop()
-        eventually(lambda: not home.places.connection_file.exists())
+        home.withdraw(client.stop)
         second = client.ping().pid
     assert second != first
     assert second == home.pid()

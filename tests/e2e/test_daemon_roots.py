@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import WorkspaceUnavailable
+from backtrail.errors import DaemonStopping, WorkspaceUnavailable
 from backtraild import timers, worker
 from support.project import Files
 from support.serving import Desk, Site, desk, impatient
@@ -232,7 +232,7 @@ def test_stopping_while_the_folder_is_gone_does_not_hang(tmp_path: Path, monkeyp
     site.root.rename(tmp_path / "elsewhere")
     eventually(lambda: site.state == "degraded")
     at.service.stop()
-    with pytest.raises(WorkspaceUnavailable):
+    with pytest.raises(DaemonStopping):
         at.service.save(site.id)
 
 

@@ -65,6 +65,11 @@ class Home:
             pid for pid in numbers if b"backtraild" in _said(pid, "cmdline") and mark in _said(pid, "environ")
         ]
 
+    def withdraw(self, stop: Callable[[], object]) -> None:
+        """Let the daemon be stopped, until no client finds it any more."""
+        stop()
+        eventually(lambda: not self.places.connection_file.exists())
+
     def starts(self) -> int:
         """How many daemons have ever been ready here."""
         return self.places.log_file.read_text().count('"ready: watching')

@@ -8,19 +8,12 @@ from typing import NoReturn
 from backtrail import __version__
 from backtrail.cli.invocation import Invocation, drop_output, open_streams, tell
 from backtrail.cli.parser import Parsed, parse, wants_json
-from backtrail.errors import BacktrailError
+from backtrail.errors import BacktrailError, Bug
 
-BUG = 70
 INTERRUPTED = 130
 # What a shell reports for a program that the broken pipe's signal ended: so `backtrail list | head -1` counts
 # under `set -o pipefail` as it does with other programs, and a result that was cut off is never a success.
 READER_GONE = 141
-
-
-class _Bug(BacktrailError):
-    """Something that nobody thought of."""
-
-    code, exit_status = "bug", BUG
 
 
 class _Interrupted(BacktrailError):
@@ -114,7 +107,7 @@ def _bug(error: Exception) -> BacktrailError:
         import traceback
 
         tell("".join(traceback.format_exception(error)))
-    return _Bug(
+    return Bug(
         f"This is a bug in Backtrail: {type(error).__name__}: {error}.",
         "BACKTRAIL_DEBUG=1 shows where; `backtrail daemon logs` shows what the daemon says. Please report both.",
     )
