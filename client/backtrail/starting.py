@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from uuid import uuid4
 
 from backtrail import protocol
 from backtrail.connection import Connection, Silent
@@ -171,7 +170,7 @@ def _await_answer(places: Places, started: _Started, limit: Deadline) -> Connect
 
 
 def _answers(where: ConnectionFile, limit: Deadline) -> bool:
-    connection, request = Connection(where), uuid4().hex
+    connection, request = Connection(where), os.urandom(16).hex()
     try:
         connection.ask(request, protocol.encode_request(request, "ping", protocol.Ping()), limit)
     except (Lost, Silent):

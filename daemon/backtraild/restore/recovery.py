@@ -5,7 +5,6 @@ carried out, anything else is somebody's and stays. What lies in staging and is 
 was taken from somebody by a race just before the crash, and goes back first.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
