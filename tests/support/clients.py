@@ -39,17 +39,11 @@ class Home:
         os.kill(pid, number)
         return pid
 
-    @contextlib.contextmanager
-    def frozen(self) -> Iterator[None]:
+    def frozen(self) -> contextlib.AbstractContextManager[None]:
         """The daemon neither reads nor writes, but is there; it goes on afterwards, if it still lives."""
-        pid = self.kill(signal.SIGSTOP)
-        tasks = Path(f"/proc/{pid}/task")
-        eventually(lambda: all(") T" in _stat(task) for task in tasks.iterdir()))
-        try:
-            yield
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        pid = self.pid()
+        assert pid is not None
+        return frozen(pid)
 
     def end(self) -> None:
         """Kill every daemon of this home, also one that is just being started, and wait until they are gone."""
@@ -81,6 +75,19 @@ def _said(pid: int, what: str) -> bytes:
         return Path(f"/proc/{pid}/{what}").read_bytes()
     except OSError:
         return b""
+
+
+@contextlib.contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """A process that does nothing, down to its last thread; the signal alone returns before that is so."""
+    os.kill(pid, signal.SIGSTOP)
+    tasks = Path(f"/proc/{pid}/task")
+    eventually(lambda: all(") T" in _stat(task) for task in tasks.iterdir()))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def _stat(task: Path) -> str:

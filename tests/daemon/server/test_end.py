@@ -10,6 +10,7 @@ import pytest
 
 from backtraild.server import calls, is_answering
 from support.answering import Answering, answering
+from support.clients import frozen
 from support.listening import listening
 from support.outside import Outside, outside, reached, short_home, start
 from support.process import Process
@@ -122,11 +123,8 @@ def test_a_probe_finds_out_that_nobody_answers(tmp_path: Path):
     """The watchdog must not be fed by a daemon that hangs."""
     with short_home() as home, outside(home) as daemon:
         assert is_answering(daemon.requests, 10)
-        os.kill(daemon.pid, signal.SIGSTOP)
-        try:
+        with frozen(daemon.pid):
             assert not is_answering(daemon.requests, 0.3)
-        finally:
-            os.kill(daemon.pid, signal.SIGCONT)
         assert is_answering(daemon.requests, 10)
     assert not is_answering(daemon.requests, 0.1)
 
