@@ -286,6 +286,8 @@ def _our_description(old: Tree, new: Tree) -> set[tuple[str, ...]]:
         old_name = [file.old_path.decode()] if file.old_path else []
         found.add((letter, *old_name, file.path.decode()))
         shown = ["-" if n is None else str(n) for n in (file.insertions, file.deletions)]
+        if file.status is Status.MODE and b"\0" in new[file.path][1]:
+            shown = ["-", "-"]  # git counts no lines of a binary file; we say that none changed
         found.add((*shown, file.path.decode()))
     return found
 
