@@ -1,6 +1,7 @@
 """Every test has a home of its own, and git sees no configuration but that home's."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from support.git import git as run_git
 # No deadline: the machine may be busy. The blob printed with a failure repeats it.
 settings.register_profile("backtrail", deadline=None, print_blob=True)
 settings.load_profile("backtrail")
+
+# A test run in the background of a script begins with Ctrl-C ignored, and so would every command it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
