@@ -143,6 +143,7 @@ class AsyncClient:
                     return await self._once(exchange, deadline, on_progress, autostart)
                 except Lost as loss:
                     exchange.lost(loss)
+                await asyncio.sleep(deadline.at_most(exchange.pause()).left() or 0.0)
                 await self._await_daemon(exchange, deadline, autostart)
         except Silent:
             raise exchange.silent(seconds) from None

@@ -1,6 +1,7 @@
 """The library's front door: `Client`, which any number of threads may share."""
 
 import os
+import time
 from collections.abc import Sequence
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -145,6 +146,7 @@ class Client:
                     return self._once(exchange, deadline, on_progress, autostart)
                 except Lost as loss:
                     exchange.lost(loss)
+                time.sleep(deadline.at_most(exchange.pause()).left() or 0.0)
                 self._await_daemon(exchange, deadline, autostart)
         except Silent:
             raise exchange.silent(seconds) from None

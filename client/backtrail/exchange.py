@@ -11,9 +11,10 @@ from backtrail.errors import (
     DaemonSilent,
     DaemonStopping,
     DaemonUnreachable,
+    UsageError,
     error_from,
 )
-from backtrail.protocol import Method, Response, encode_request
+from backtrail.protocol import MAX_REQUEST_BYTES, Method, Response, encode_request
 from backtrail.values import Value
 
 _Params = TypeVar("_Params", bound=Value)
@@ -23,6 +24,7 @@ _Result = TypeVar("_Result", bound=Value)
 MAX_LOSSES = 3
 # A daemon that is just being killed may still seem to listen, so that more attempts than these find nobody.
 MAX_MISSES = 10
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 
 
 class Lost(Exception):
@@ -43,6 +45,7 @@ class Exchange(Generic[_Params, _Result]):
         self._misses = 0
         self.id = os.urandom(16).hex()  # what a UUID is made of, without the time its module takes to import
         self.payload = encode_request(self.id, method.name, _marked(params, self.id))
+        _check_size(len(self.payload), method)
 
     def lost(self, loss: Lost) -> None:
         """Take note of a lost connection; raises where sending the request again is no use, or no good."""
@@ -53,6 +56,10 @@ class Exchange(Generic[_Params, _Result]):
         too_often = self._losses > MAX_LOSSES or self._misses > MAX_MISSES
         if too_often or (loss.sent and not self._method.repeatable):
             raise self.given_up(DaemonUnreachable("The daemon ended before it answered."))
+
+    def pause(self) -> float:
+        """Seconds to wait before the next attempt: none at first, then twice as long each time nobody was found."""
+        return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** (self._misses - 2)) if self._misses > 1 else 0.0
 
     def was_seen(self) -> bool:
         """Whether a daemon may have begun to carry it out."""
@@ -104,6 +111,15 @@ def check_begun(response: Response) -> None:
         raise Lost(sent=False)
 
 
+def _check_size(size: int, method: Method[Any, Any]) -> None:
+    """The daemon would refuse it without having read whose it is."""
+    if size > MAX_REQUEST_BYTES:
+        talks = "conversation" in method.params.__struct_fields__
+        hint = "Write a long conversation to a file and give its path: pathlib.Path(…)." if talks else ""
+        message = f"The request “{method.name}” has {size:,} bytes; {MAX_REQUEST_BYTES:,} are allowed."
+        raise UsageError(message, hint)
+
+
 def _marked(params: _Params, mark: str) -> _Params:
     """With a mark that only this request has, where the method knows one: by it the daemon tells a repetition."""
     if not _is_marked(type(params)):
@@ -117,7 +133,12 @@ def _is_marked(params: type[Value]) -> bool:
 
 
 def _uncertain(error: BacktrailError, name: str) -> BacktrailError:
-    known = {"save": "the checkpoint was made", "restore": "the files were restored", "undo": "it was undone"}
+    known = {
+        "save": "the checkpoint was made",
+        "restore": "the files were restored",
+        "rewind": "the session was rewound",
+        "undo": "it was undone",
+    }
     what = known.get(name, f"“{name}” was carried out")
     error.args = (f"{error.message} It is not known whether {what}.",)
     error.message = error.args[0]

@@ -5,7 +5,7 @@ import pytest
 
 from backtrail import protocol
 from backtrail.errors import Bug, DaemonUnreachable, UnknownCheckpoint
-from backtrail.exchange import MAX_LOSSES, Exchange, Lost, check_begun, response_of
+from backtrail.exchange import MAX_LOSSES, MAX_MISSES, Exchange, Lost, check_begun, response_of
 
 
 def _save(**options):
@@ -96,3 +96,15 @@ def test_a_daemon_that_is_ending_has_not_begun():
     with pytest.raises(Lost) as loss:
         check_begun(answer)
     assert not loss.value.sent
+
+
+def test_attempts_that_find_nobody_come_further_and_further_apart():
+    """A daemon that is just starting, or that two hundred others ask at once, needs a moment."""
+    exchange = Exchange(protocol.PING, protocol.Ping())
+    pauses = []
+    for _ in range(MAX_MISSES):
+        exchange.lost(Lost(sent=False))
+        pauses.append(exchange.pause())
+    assert pauses[:3] == [0.0, 0.01, 0.02]
+    assert pauses == sorted(pauses)
+    assert 1.0 < sum(pauses) < 5.0

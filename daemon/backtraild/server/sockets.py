@@ -20,6 +20,9 @@ PRIVATE_PREFIX = "backtrail-"
 MAX_PATH_BYTES = 107
 # A peer that connects and says nothing is dropped after this.
 HANDSHAKE_MILLISECONDS = 3_000
+# Peers that the kernel lets wait for ZeroMQ to greet them. With its usual 100, of 200 that come at once some are
+# turned away.
+PEERS_WAITING = 4096
 # Requests that wait in ZeroMQ; the loop takes them out at once.
 REQUESTS_WAITING = 100
 # Answers that wait in ZeroMQ for a peer that does not read them. Each may hold a piece of a file.
@@ -127,6 +130,7 @@ class Sockets:
 
 
 def _set_up(socket: "zmq.Socket[bytes]") -> None:
+    socket.setsockopt(zmq.BACKLOG, PEERS_WAITING)
     socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MILLISECONDS)
     socket.setsockopt(zmq.LINGER, LINGER_MILLISECONDS)
 
