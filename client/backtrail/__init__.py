@@ -6,17 +6,21 @@ Everything is imported when it is first used, so that a command pays for what it
 TYPE_CHECKING = False  # as type checkers read it; importing it from `typing` costs as much as all the rest
 if TYPE_CHECKING:
     from backtrail.async_client import AsyncClient
+    from backtrail.async_session import AsyncSession
     from backtrail.async_workspace import AsyncWorkspace
     from backtrail.checkpoint_service import CheckpointService
     from backtrail.client import Client
     from backtrail.errors import (
         AmbiguousCheckpoint,
         BacktrailError,
+        BranchFailed,
+        BranchRefused,
         Bug,
         DaemonSilent,
         DaemonUnreachable,
         HostileTree,
         NothingToDo,
+        PlanChanged,
         ProtocolMismatch,
         RefusedWorkspace,
         RestoreFailed,
@@ -24,12 +28,18 @@ if TYPE_CHECKING:
         StoreDamaged,
         StoreFailed,
         UnknownCheckpoint,
+        UnknownConversation,
         UnknownPath,
+        UnknownSession,
+        UnknownTurn,
         UnknownWorkspace,
+        UnreadableTranscript,
         UntrustedDaemon,
         UsageError,
         WorkspaceUnavailable,
     )
+    from backtrail.session import Session
+    from backtrail.session_values import HistoryEvent, Resumption, RewindResult, SessionSummary, Turn
     from backtrail.values import (
         Checkpoint,
         CheckpointConfig,
@@ -47,29 +57,38 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ERRORS = (
-    "AmbiguousCheckpoint BacktrailError Bug DaemonSilent DaemonUnreachable HostileTree NothingToDo "
-    "ProtocolMismatch RefusedWorkspace RestoreFailed RestoreInterrupted StoreDamaged StoreFailed "
-    "UnknownCheckpoint UnknownPath UnknownWorkspace UntrustedDaemon UsageError WorkspaceUnavailable"
+    "AmbiguousCheckpoint BacktrailError BranchFailed BranchRefused Bug DaemonSilent DaemonUnreachable "
+    "HostileTree NothingToDo PlanChanged ProtocolMismatch RefusedWorkspace RestoreFailed "
+    "RestoreInterrupted StoreDamaged StoreFailed UnknownCheckpoint UnknownConversation UnknownPath "
+    "UnknownSession UnknownTurn UnknownWorkspace UnreadableTranscript UntrustedDaemon UsageError "
+    "WorkspaceUnavailable"
 )
 _VALUES = (
     "Checkpoint CheckpointConfig CheckpointDiff CheckpointEvent CheckpointPage CheckpointSummary FileChange "
     "RestoreResult WorkspaceInfo WorkspaceStatus"
 )
+_SESSION_VALUES = "HistoryEvent Resumption RewindResult SessionSummary Turn"
 _HOMES = {
     "AsyncClient": "async_client",
+    "AsyncSession": "async_session",
     "AsyncWorkspace": "async_workspace",
     "CheckpointService": "checkpoint_service",
     "Client": "client",
+    "Session": "session",
     "Workspace": "workspace",
     **dict.fromkeys(_ERRORS.split(), "errors"),
+    **dict.fromkeys(_SESSION_VALUES.split(), "session_values"),
     **dict.fromkeys(_VALUES.split(), "values"),
 }
 
 __all__ = [
     "AmbiguousCheckpoint",
     "AsyncClient",
+    "AsyncSession",
     "AsyncWorkspace",
     "BacktrailError",
+    "BranchFailed",
+    "BranchRefused",
     "Bug",
     "Checkpoint",
     "CheckpointConfig",
@@ -82,18 +101,29 @@ __all__ = [
     "DaemonSilent",
     "DaemonUnreachable",
     "FileChange",
+    "HistoryEvent",
     "HostileTree",
     "NothingToDo",
+    "PlanChanged",
     "ProtocolMismatch",
     "RefusedWorkspace",
     "RestoreFailed",
     "RestoreInterrupted",
     "RestoreResult",
+    "Resumption",
+    "RewindResult",
+    "Session",
+    "SessionSummary",
     "StoreDamaged",
     "StoreFailed",
+    "Turn",
     "UnknownCheckpoint",
+    "UnknownConversation",
     "UnknownPath",
+    "UnknownSession",
+    "UnknownTurn",
     "UnknownWorkspace",
+    "UnreadableTranscript",
     "UntrustedDaemon",
     "UsageError",
     "Workspace",

@@ -2,10 +2,12 @@
 
 import builtins
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from backtrail import asking, protocol
+from backtrail import asking, conversing, protocol
 from backtrail.asking import Name, PathLike, Time
+from backtrail.async_history import AsyncHistory
+from backtrail.conversing import Talk
 from backtrail.values import (
     Checkpoint,
     CheckpointDiff,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from backtrail.client import OnProgress, Timeout
 
 
-class AsyncWorkspace:
+class AsyncWorkspace(AsyncHistory):
     """Got from `AsyncClient.watch` or `AsyncClient.workspace`; shared between tasks as its client is."""
 
     def __init__(self, client: "AsyncClient", workspace: str, root: str) -> None:
@@ -47,8 +49,15 @@ class AsyncWorkspace:
         kind: str = "manual",
         timeout: "Timeout" = ...,
         on_progress: "OnProgress | None" = None,
+        **talk: Unpack[Talk],
     ) -> Checkpoint:
-        """A checkpoint of everything that was written before this call."""
+        """A checkpoint of everything that was written before this call.
+
+        With a session it is the state after a turn of it. `conversation` is a list of messages (any JSON), the text
+        of a transcript (JSONL or a JSON array), or the path of one as `pathlib.Path`; `prompt`, `role` and `tools`
+        are those of the turn, `agent`, `title` and `phase` those of the session. Where the conversation can't be
+        recorded, the checkpoint is made all the same, and its `conversation_error` says why.
+        """
         params = protocol.Save(
             workspace=self.id,
             message=message,
@@ -58,6 +67,7 @@ class AsyncWorkspace:
             metadata=dict(metadata or {}),
             allow_empty=allow_empty,
             full=full,
+            **conversing.talk(talk),
         )
         return await self.client.call(protocol.SAVE, params, timeout=timeout, on_progress=on_progress)
 
@@ -135,15 +145,20 @@ class AsyncWorkspace:
         paths: Iterable[PathLike] = (),
         *,
         dry_run: bool = False,
+        scope: str = "files",
         timeout: "Timeout" = ...,
         on_progress: "OnProgress | None" = None,
     ) -> RestoreResult:
-        """Make the workspace, or some paths of it, what a checkpoint holds; `undo` takes it back."""
+        """Make the workspace, or some paths of it, what a checkpoint holds; `undo` takes it back.
+
+        With the `scope` conversation or both, the session whose turn the checkpoint ended goes back to it, too.
+        """
         params = protocol.Restore(
             workspace=self.id,
             checkpoint=asking.name(name),
             paths=asking.all_inside(self.root, paths),
             dry_run=dry_run,
+            scope=scope,
         )
         return await self.client.call(protocol.RESTORE, params, timeout=timeout, on_progress=on_progress)
 

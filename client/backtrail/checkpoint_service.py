@@ -9,6 +9,7 @@ from typing import Any
 
 from backtrail.asking import Name, PathLike
 from backtrail.client import Client
+from backtrail.conversing import ConversationLike
 from backtrail.errors import DaemonUnreachable
 from backtrail.streams import EventStream
 from backtrail.values import (
@@ -64,13 +65,26 @@ class CheckpointService:
         """Watch the folder, and wait for the checkpoint of its first state. A second time changes nothing."""
         self._watched()
 
-    def save(self, message: str | None = None, metadata: Mapping[str, Any] | None = None) -> Checkpoint:
-        """A checkpoint of everything that was written before this call."""
-        return self._watched().save(message, metadata=metadata)
+    def save(
+        self,
+        message: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        conversation: ConversationLike | None = None,
+        session: str | None = None,
+        turn: int | None = None,
+    ) -> Checkpoint:
+        """A checkpoint of everything that was written before this call, and of what was said up to then."""
+        return self._watched().save(
+            message, metadata=metadata, session=session, turn=turn, conversation=conversation
+        )
 
-    def restore(self, checkpoint_id: Name) -> RestoreResult:
-        """Make the folder what a checkpoint holds; the state before is a checkpoint too."""
-        return self._watched().restore(checkpoint_id)
+    def restore(self, checkpoint_id: Name, scope: str = "files") -> RestoreResult:
+        """Make the folder what a checkpoint holds; the state before is a checkpoint too.
+
+        `scope` is files, conversation or both.
+        """
+        return self._watched().restore(checkpoint_id, scope=scope)
 
     def diff(self, from_id: Name, to_id: Name | None = None) -> CheckpointDiff:
         """From one checkpoint to another, or to the folder as it is now."""

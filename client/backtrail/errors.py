@@ -93,6 +93,30 @@ class UnknownPath(BacktrailError):
     code = "unknown-path"
 
 
+class UnknownSession(BacktrailError):
+    """No session answers to that id."""
+
+    code = "unknown-session"
+
+
+class UnknownTurn(BacktrailError):
+    """The session exists, but has no such turn or snapshot."""
+
+    code = "unknown-turn"
+
+
+class UnknownConversation(BacktrailError):
+    """No conversation is stored under that key, or not in that generation."""
+
+    code = "unknown-conversation"
+
+
+class UnreadableTranscript(BacktrailError):
+    """A conversation that was handed over can't be read; nothing was stored."""
+
+    code = "unreadable-transcript"
+
+
 class RefusedWorkspace(BacktrailError):
     """This folder must not be watched, or not without being forced."""
 
@@ -117,6 +141,12 @@ class StoreFailed(BacktrailError):
     code = "store-failed"
 
 
+class StoreTooNew(BacktrailError):
+    """The store was made by a later version; this one does not know what it would destroy."""
+
+    code = "store-too-new"
+
+
 class HostileTree(BacktrailError):
     """A checkpoint holds names or types that must never be written to a disk."""
 
@@ -133,6 +163,24 @@ class RestoreInterrupted(BacktrailError):
     """A restore stopped half-way and could not be rolled back; the journal will finish it."""
 
     code = "restore-interrupted"
+
+
+class PlanChanged(BacktrailError):
+    """What was confirmed is not what would be done now; nothing was done."""
+
+    code, exit_status = "plan-changed", 13
+
+
+class BranchRefused(BacktrailError):
+    """There is no place for this branch: no repository, or a name that is taken."""
+
+    code = "branch-refused"
+
+
+class BranchFailed(BacktrailError):
+    """Git could not make the branch; the user's repository is as it was before."""
+
+    code = "branch-failed"
 
 
 def error_from(code: str, message: str, hint: str = "") -> BacktrailError:

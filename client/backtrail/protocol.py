@@ -1,6 +1,6 @@
 """The wire: every method with its parameters and its answer, the envelope, the limits; see PROTOCOL.md."""
 
-from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -68,10 +68,29 @@ class Workspaces(Value, frozen=True, kw_only=True):
     """What is watched."""
 
 
+class Tool(Value, frozen=True, kw_only=True):
+    """A tool that was used; `input` may be any JSON, of which the beginning is kept."""
+
+    name: str
+    id: str = ""
+    input: Any = ""
+    started: datetime | None = None
+    ended: datetime | None = None
+
+
+class Conversation(Value, frozen=True, kw_only=True):
+    """A conversation, given in one of three ways: as messages, as text (JSONL or a JSON array), or as a file's path."""
+
+    messages: list[msgspec.Raw] | None = None  # any JSON; kept as it was written
+    content: str | None = None
+    path: str | None = None
+
+
 class Save(OfWorkspace, frozen=True, kw_only=True):
     """A checkpoint of everything written before the request was sent.
 
-    `request` is any text that only this save has: repeated with it, the save is not made twice.
+    `request` is any text that only this save has: repeated with it, the save is not made twice. With a session
+    and a turn, it is the state after that turn; `conversation` and what follows it are recorded with them.
     """
 
     message: str | None = None
@@ -82,6 +101,13 @@ class Save(OfWorkspace, frozen=True, kw_only=True):
     allow_empty: bool = False
     full: bool = False
     request: str | None = None
+    conversation: Conversation | None = None
+    prompt: str | None = None
+    role: str | None = None
+    tools: list[Tool] = []
+    agent: str | None = None
+    title: str | None = None
+    phase: str | None = None
 
 
 class List(OfWorkspace, frozen=True, kw_only=True):
@@ -121,11 +147,15 @@ class Diff(OfWorkspace, frozen=True, kw_only=True, rename={"from_": "from"}):
 
 
 class Restore(OfCheckpoint, frozen=True, kw_only=True):
-    """Make the workspace, or some paths of it, what a checkpoint holds. `request` as for `save`."""
+    """Make the workspace, or some paths of it, what a checkpoint holds. `request` as for `save`.
+
+    `scope` is files, conversation or both: the conversation is that of the session whose turn the checkpoint ended.
+    """
 
     paths: list[str] = []
     dry_run: bool = False
     request: str | None = None
+    scope: str = "files"
 
 
 class Undo(OfWorkspace, frozen=True, kw_only=True):
@@ -144,6 +174,10 @@ class Prune(OfWorkspace, frozen=True, kw_only=True):
     """Let go of what retention does not keep."""
 
     dry_run: bool = False
+
+
+class Migrate(Value, frozen=True, kw_only=True):
+    """Bring every store up to date, also those of folders that are watched no more."""
 
 
 class Events(Value, frozen=True, kw_only=True):
@@ -192,17 +226,12 @@ PIN = Method("pin", OfCheckpoint, values.Checkpoint, repeatable=True)
 UNPIN = Method("unpin", OfCheckpoint, values.Checkpoint, repeatable=True)
 PRUNE = Method("prune", Prune, values.PruneResult, repeatable=False)
 VERIFY = Method("verify", OfWorkspace, values.VerifyResult, repeatable=True)
+MIGRATE = Method("migrate", Migrate, values.MigrateResult, repeatable=True)
 EVENTS = Method("events", Events, values.EventPage, repeatable=True)
 STOP = Method("stop", Stop, values.Done, repeatable=False)
 
 # The same method, asked without `files`: its checkpoints carry a count instead of a list.
 LIST_SUMMARIES = Method("list", List, values.SummaryPage, repeatable=True)
-
-
-def methods() -> Iterator[Method[Any, Any]]:
-    """Every method there is."""
-    found = (value for value in globals().values() if isinstance(value, Method))
-    return (method for method in found if method is not LIST_SUMMARIES)
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):

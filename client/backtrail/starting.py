@@ -16,6 +16,7 @@ from backtrail.discovery import read_connection
 from backtrail.errors import DaemonUnreachable, ProtocolMismatch
 from backtrail.exchange import Lost
 from backtrail.listening import is_listening
+from backtrail.locks import is_held, try_lock
 from backtrail.paths import STARTED_BY_CLIENT, Places
 from backtrail.protocol import ConnectionFile
 
@@ -60,7 +61,7 @@ def _alone(places: Places, limit: Deadline) -> Iterator[None]:
     try:
         descriptor = os.open(places.starting, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            while not _lock(descriptor, fcntl.LOCK_EX):
+            while not try_lock(descriptor):
                 _pause(places, limit)
             yield
         finally:
@@ -80,31 +81,11 @@ def _await_predecessor(places: Places, limit: Deadline) -> ConnectionFile | None
                 return found
         except ProtocolMismatch as error:
             stale = error
-        if not _is_held(places):
+        if not is_held(places.lock):
             return None
         if stale is not None:
             raise stale
         _pause(places, limit)
-
-
-def _is_held(places: Places) -> bool:
-    """Whether a daemon holds its lock. Only looked at under the lock for starting: a look is a lock itself."""
-    try:
-        descriptor = os.open(places.lock, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        return not _lock(descriptor, fcntl.LOCK_SH)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _pause(places: Places, limit: Deadline) -> None:
@@ -163,7 +144,7 @@ def _await_answer(places: Places, started: _Started, limit: Deadline) -> Connect
             if found is not None and _answers(found, limit):
                 return found
         # One that ended because another was quicker is no failure: the other will answer.
-        if ended and not _is_held(places):
+        if ended and not is_held(places.lock):
             raise started.failure()
         if limit.passed():
             raise _too_slow(places, limit)

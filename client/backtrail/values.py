@@ -51,7 +51,8 @@ class _Checkpoint(Value, frozen=True, kw_only=True):
     parent: int | None
     session: str | None = None
     turn: int | None = None
-    conversation: str | None = None
+    conversation: str | None = None  # the content hash of what was said up to then
+    conversation_error: str | None = None  # why that could not be recorded; it can be attached later
 
 
 class Checkpoint(_Checkpoint, frozen=True, kw_only=True):
@@ -179,6 +180,20 @@ class VerifyResult(Value, frozen=True, kw_only=True):
     bytes: int
     whole: list[int]
     damage: list[Damage]
+
+
+class StoreVersion(Value, frozen=True, kw_only=True):
+    """A store, the version its format had, and the one it has now."""
+
+    store: str
+    before: int
+    now: int
+
+
+class MigrateResult(Value, frozen=True, kw_only=True):
+    """Every store there is; those whose version changed were brought up to date."""
+
+    stores: list[StoreVersion]
 
 
 class WorkspaceInfo(Value, frozen=True, kw_only=True):

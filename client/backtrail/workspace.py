@@ -2,10 +2,12 @@
 
 import builtins
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from backtrail import asking, protocol
+from backtrail import asking, conversing, protocol
 from backtrail.asking import Name, PathLike, Time
+from backtrail.conversing import Talk
+from backtrail.history import History
 from backtrail.values import (
     Checkpoint,
     CheckpointDiff,
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from backtrail.streams import EventStream
 
 
-class Workspace:
+class Workspace(History):
     """Got from `Client.watch` or `Client.workspace`; shared between threads as its client is."""
 
     def __init__(self, client: "Client", workspace: str, root: str) -> None:
@@ -46,8 +48,15 @@ class Workspace:
         kind: str = "manual",
         timeout: "Timeout" = ...,
         on_progress: "OnProgress | None" = None,
+        **talk: Unpack[Talk],
     ) -> Checkpoint:
-        """A checkpoint of everything that was written before this call."""
+        """A checkpoint of everything that was written before this call.
+
+        With a session it is the state after a turn of it. `conversation` is a list of messages (any JSON), the text
+        of a transcript (JSONL or a JSON array), or the path of one as `pathlib.Path`; `prompt`, `role` and `tools`
+        are those of the turn, `agent`, `title` and `phase` those of the session. Where the conversation can't be
+        recorded, the checkpoint is made all the same, and its `conversation_error` says why.
+        """
         params = protocol.Save(
             workspace=self.id,
             message=message,
@@ -57,6 +66,7 @@ class Workspace:
             metadata=dict(metadata or {}),
             allow_empty=allow_empty,
             full=full,
+            **conversing.talk(talk),
         )
         return self.client.call(protocol.SAVE, params, timeout=timeout, on_progress=on_progress)
 
@@ -133,15 +143,20 @@ class Workspace:
         paths: Iterable[PathLike] = (),
         *,
         dry_run: bool = False,
+        scope: str = "files",
         timeout: "Timeout" = ...,
         on_progress: "OnProgress | None" = None,
     ) -> RestoreResult:
-        """Make the workspace, or some paths of it, what a checkpoint holds; `undo` takes it back."""
+        """Make the workspace, or some paths of it, what a checkpoint holds; `undo` takes it back.
+
+        With the `scope` conversation or both, the session whose turn the checkpoint ended goes back to it, too.
+        """
         params = protocol.Restore(
             workspace=self.id,
             checkpoint=asking.name(name),
             paths=asking.all_inside(self.root, paths),
             dry_run=dry_run,
+            scope=scope,
         )
         return self.client.call(protocol.RESTORE, params, timeout=timeout, on_progress=on_progress)
 

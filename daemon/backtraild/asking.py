@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Concatenate, ParamSpec, TypeVar
 
-from backtraild import requests
+from backtraild import requests, session_requests
 from backtraild.model import Job
 from backtraild.requests import Action
 
@@ -47,3 +47,19 @@ class Asking(ABC):
     pin = _waiting(requests.pin)
     unpin = _waiting(requests.unpin)
     prune = _waiting(requests.prune)
+    start_session = _waiting(session_requests.start_session)
+    update_session = _waiting(session_requests.update_session)
+    end_session = _waiting(session_requests.end_session)
+    sessions = _waiting(session_requests.sessions)
+    session = _waiting(session_requests.session)
+    delete_session = _waiting(session_requests.delete_session)
+    export_session = _waiting(session_requests.export_session)
+    begin_turn = _waiting(session_requests.begin_turn)
+    tool_used = _waiting(session_requests.tool_used)
+    attach = _waiting(session_requests.attach)
+    conversation = _waiting(session_requests.conversation)
+    rewind = _waiting(session_requests.rewind)
+    resume = _waiting(session_requests.resume)
+    log_of = _waiting(session_requests.log)
+    blame = _waiting(session_requests.blame)
+    search = _waiting(session_requests.search)

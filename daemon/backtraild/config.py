@@ -14,6 +14,7 @@ from backtrail.address import Address
 from backtrail.errors import BacktrailError, UsageError
 from backtraild.ignore import FolderRules
 from backtraild.model import Limits, WorkspaceConfig
+from backtraild.redaction import Redactor
 
 WATCHERS = ("auto", "poll")
 
@@ -42,8 +43,14 @@ class _Server(msgspec.Struct, forbid_unknown_fields=True):
     curve: bool = True
 
 
+class _Redaction(msgspec.Struct, forbid_unknown_fields=True):
+    enabled: bool = True
+    patterns: list[str] = []
+
+
 class _File(_Settings, forbid_unknown_fields=True):
     server: _Server | None = None
+    redaction: _Redaction = msgspec.field(default_factory=_Redaction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,14 @@ class NetworkConfig:
 
     address: Address
     curve: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionConfig:
+    """Whether secrets are taken out of conversations, and what counts as one besides the well-known ones."""
+
+    enabled: bool = True
+    patterns: tuple[str, ...] = ()
 
 
 _NAMES = f"There are {', '.join(_Settings.__struct_fields__)}."
@@ -65,6 +80,11 @@ def read_config(path: Path) -> WorkspaceConfig:
 def read_network(path: Path) -> NetworkConfig | None:
     """Where to listen on a network; None if the file does not ask for it."""
     return _read(path, _checked_network)
+
+
+def read_redaction(path: Path) -> RedactionConfig:
+    """What to take out of conversations; patterns that can't be used are refused here."""
+    return _read(path, _checked_redaction)
 
 
 def _read(path: Path, checked: Callable[["_File"], _Checked]) -> _Checked:
@@ -140,6 +160,11 @@ def _checked_network(file: _File) -> NetworkConfig | None:
             "read and rewrite all watched folders"
         )
     return found
+
+
+def _checked_redaction(file: _File) -> RedactionConfig:
+    Redactor(file.redaction.patterns)
+    return RedactionConfig(file.redaction.enabled, tuple(file.redaction.patterns))
 
 
 def _checked(settings: _Settings) -> WorkspaceConfig:

@@ -13,11 +13,12 @@ from backtrail.pathtext import to_text
 from backtraild.health import Health
 from backtraild.meter import Meter
 from backtraild.model import Checkpoint, Intent, Kind, Path, Status
+from backtraild.redaction import Redactor
 from backtraild.registry import Registered
 from backtraild.settle import Loss, Losses, Pace, Restraint
 from backtraild.state import EventLog
 from backtraild.watch import OVERFLOW, Dirt, Hub, Interruptible, Taken
-from backtraild.workspace import PruneResult, RestoreResult, Workspace
+from backtraild.workspace import PruneResult, RestoreResult, RewindPlan, Workspace
 
 BARRIER_SECONDS = 2.0
 # The state before most of a workspace went or was rewritten is kept this long, whatever retention says.
@@ -49,6 +50,7 @@ class Keeper:
         health: Health,
         dirt: Dirt,
         meter: Meter,
+        redactor: Redactor,
     ) -> None:
         self._entry = entry
         self._events = events
@@ -62,7 +64,7 @@ class Keeper:
         self.watcher = hub.watcher(os.fsencode(entry.root), dirt, entry.config.watcher)
         self._observer = Interruptible(self.watcher)
         try:
-            self.workspace = Workspace(entry.root, folder, entry.config, self._observer, meter)
+            self.workspace = Workspace(entry.root, folder, entry.config, self._observer, meter, redactor)
         except BaseException:
             self.watcher.close()
             raise
@@ -86,7 +88,7 @@ class Keeper:
             if self.workspace.history.newest() is None:
                 baseline = self.workspace.start(force=force)
                 self._done(baseline)
-                self._append("initialized", baseline.number, None, {"files": baseline.files_changed_count})
+                self.tell("initialized", baseline.number, None, {"files": baseline.files_changed_count})
             elif automatic:
                 metadata = {"catch_up": True}
                 self._saved(Intent(Kind.AUTO, metadata=metadata, circumstance=circumstance), None)
@@ -112,6 +114,11 @@ class Keeper:
         if checkpoint is None:
             raise NothingToDo("Nothing has changed since the last checkpoint.")
         return checkpoint
+
+    def save_changes(self, intent: Intent) -> Checkpoint | None:
+        """A checkpoint with every write that finished before the call; None if that changed nothing."""
+        with self._everything_so_far(full=False) as dirty:
+            return self._saved(intent, dirty)
 
     def save_settled(self, now: float, stop: Callable[[], bool]) -> Checkpoint | None:
         """An automatic checkpoint of what has settled; None if it would equal the newest one."""
@@ -142,6 +149,10 @@ class Keeper:
         """Take the last restore back."""
         return self._once(request, lambda dirty: self.workspace.undo(dirty=dirty, request=request))
 
+    def rewind(self, plan: RewindPlan, *, request: str | None = None) -> RestoreResult:
+        """Go back to a turn of a session as it was planned."""
+        return self._once(request, lambda dirty: self.workspace.rewind(plan, dirty=dirty, request=request))
+
     def delete(self, names: Sequence[str]) -> list[Checkpoint]:
         """Let go of checkpoints: of all of them, or of none if one is unknown."""
         found = {checkpoint.number: checkpoint for checkpoint in map(self.workspace.history.find, names)}
@@ -150,7 +161,7 @@ class Keeper:
                 # The disk now differs from the newest that is left, in files of which no hint will come.
                 self._look_at_everything = True
             self.workspace.delete(str(number))
-            self._append("checkpoint_deleted", number, checkpoint.session, {"id": checkpoint.id})
+            self.tell("checkpoint_deleted", number, checkpoint.session, {"id": checkpoint.id})
         self._done(None)
         return list(found.values())
 
@@ -184,9 +195,14 @@ class Keeper:
                 self._told = number
                 continue
             kind = "checkpoint_restored" if checkpoint.kind is Kind.RESTORE else "checkpoint_created"
-            self._append(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
+            self.tell(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
             self._told = number
         self._health.well("log")
+
+    def tell(self, kind: str, checkpoint: int | None, session: str | None, data: Mapping[str, Any]) -> None:
+        """Something happened in this workspace."""
+        root = to_text(os.fsencode(self._entry.root))
+        self._events.append(kind, self._entry.id, root, checkpoint, session, data)
 
     def _once(
         self, request: str | None, go_back: Callable[[Iterable[Path] | None], RestoreResult]
@@ -263,7 +279,7 @@ class Keeper:
     def _tell_pruned(self, numbers: Sequence[int]) -> None:
         gone = sorted(set(numbers).difference(self.workspace.history.numbers_after(0)))
         if gone:
-            self._append("checkpoints_pruned", None, None, {"numbers": gone, "count": len(gone)})
+            self.tell("checkpoints_pruned", None, None, {"numbers": gone, "count": len(gone)})
         self._done(None)
 
     def _refresh_facts(self, checkpoint: Checkpoint | None) -> None:
@@ -274,12 +290,6 @@ class Keeper:
             with contextlib.suppress(StoreDamaged):
                 last = self.workspace.history.find(str(newest))
         self.facts = Facts(self.workspace.files, self.workspace.checkpoints, last, self.watcher.kind)
-
-    def _append(
-        self, kind: str, checkpoint: int | None, session: str | None, data: Mapping[str, Any]
-    ) -> None:
-        root = to_text(os.fsencode(self._entry.root))
-        self._events.append(kind, self._entry.id, root, checkpoint, session, data)
 
     def _keep_before_mass_change(self, before: int, files: int, checkpoint: Checkpoint) -> None:
         if checkpoint.kind is Kind.RESTORE or not checkpoint.files_changed_count:
@@ -294,7 +304,7 @@ class Keeper:
             self.workspace.pin_for(found.before, MASS_CHANGE_KEPT)
             until = {"pinned": found.before, "pinned_seconds": MASS_CHANGE_KEPT}
             lost = {"files": found.files, "deleted": found.deleted, "rewritten": found.rewritten}
-            self._append("mass_change", found.before, None, {**lost, **until})
+            self.tell("mass_change", found.before, None, {**lost, **until})
 
     def _check_watches(self) -> None:
         reasons = sorted(set(self.watcher.unwatched.values()))
@@ -308,12 +318,16 @@ class Keeper:
 
 
 def _shown(checkpoint: Checkpoint) -> dict[str, Any]:
+    turn = {} if checkpoint.turn is None else {"turn": checkpoint.turn}
     return {
+        **dict(
+            checkpoint.metadata
+        ),  # first: whatever is called like these in it, an event says what it is of
         "id": checkpoint.id,
         "kind": checkpoint.kind.value,
         "message": checkpoint.message,
         "files_changed": checkpoint.files_changed_count,
         "insertions": checkpoint.insertions,
         "deletions": checkpoint.deletions,
-        **dict(checkpoint.metadata),
+        **turn,
     }

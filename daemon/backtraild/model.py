@@ -116,6 +116,10 @@ class Checkpoint:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     pinned: bool = False
     request: str | None = None
+    conversation: str | None = (
+        None  # the content hash of what was said up to then, where somebody looked it up
+    )
+    conversation_error: str | None = None  # why that could not be recorded with it
 
     @property
     def files_changed_complete(self) -> bool:

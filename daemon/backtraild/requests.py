@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
+from backtraild.conversing import Talk, describing, rewinding, saving
 from backtraild.keeper import Keeper
 from backtraild.model import Checkpoint, Diff, Intent, Path
 from backtraild.state import Query
-from backtraild.workspace import Page, Piece, PruneResult, RestoreResult
+from backtraild.workspace import Page, Piece, PruneResult, RestoreResult, Scope
 
 _Answer = TypeVar("_Answer")
 
@@ -14,20 +15,29 @@ Action: TypeAlias = Callable[[Keeper], _Answer]
 
 
 def save(
-    intent: Intent | None = None, *, allow_empty: bool = False, full: bool = False
+    intent: Intent | None = None,
+    *,
+    talk: Talk | None = None,
+    allow_empty: bool = False,
+    full: bool = False,
 ) -> Action[Checkpoint]:
-    """A checkpoint of everything written before the call. `full` looks at files without a hint, too."""
-    return lambda keeper: keeper.save(intent or Intent(), allow_empty=allow_empty, full=full)
+    """A checkpoint of everything written before the call. `full` looks at files without a hint, too.
+
+    With a session, it is the state after a turn of it; `talk` tells what was said in that turn.
+    """
+    return lambda keeper: saving.save(
+        keeper, intent or Intent(), talk or Talk(), allow_empty=allow_empty, full=full
+    )
 
 
 def list(query: Query | None = None) -> Action[Page]:  # noqa: A001 - named like the method of the wire
     """Checkpoints, newest first."""
-    return lambda keeper: keeper.workspace.history.list(query or Query())
+    return lambda keeper: describing.page(keeper, query or Query())
 
 
 def get(name: str) -> Action[Checkpoint]:
     """One checkpoint with its changes."""
-    return lambda keeper: keeper.workspace.history.get(name)
+    return lambda keeper: describing.checkpoint(keeper, name)
 
 
 def read(name: str, path: Path) -> Action[bytes]:
@@ -48,17 +58,29 @@ def diff(
 
 
 def restore(
-    name: str, paths: Sequence[Path] = (), *, dry_run: bool = False, request: str | None = None
+    name: str,
+    paths: Sequence[Path] = (),
+    *,
+    dry_run: bool = False,
+    request: str | None = None,
+    scope: Scope = Scope.FILES,
 ) -> Action[RestoreResult]:
-    """Bring back a checkpoint, or some paths of it; `dry_run` only says what that would do."""
+    """Bring back a checkpoint, or some paths of it; `dry_run` only says what that would do.
+
+    With another scope than files, the conversation goes back to the turn that the checkpoint belongs to.
+    """
+    if scope is not Scope.FILES:
+        return lambda keeper: rewinding.restore(
+            keeper, name, paths, scope=scope, dry_run=dry_run, request=request
+        )
     if dry_run:
         return lambda keeper: keeper.workspace.preview(name, paths)
     return lambda keeper: keeper.restore(name, paths, request=request)
 
 
 def undo(*, request: str | None = None) -> Action[RestoreResult]:
-    """Take the last restore back."""
-    return lambda keeper: keeper.undo(request=request)
+    """Take the last restore or rewind back."""
+    return lambda keeper: rewinding.undo(keeper, request=request)
 
 
 def delete(names: Sequence[str]) -> Action[Sequence[Checkpoint]]:

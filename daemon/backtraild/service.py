@@ -4,25 +4,30 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from backtrail.errors import BacktrailError, RefusedWorkspace, StoreFailed, UnknownWorkspace
+from backtrail.errors import BacktrailError, DaemonStopping, RefusedWorkspace, StoreFailed, UnknownWorkspace
 from backtrail.paths import Places
 from backtrail.pathtext import to_text
-from backtraild import stores
+from backtraild import chronicle, formats, stores
 from backtraild.admission import Admission
-from backtraild.asking import Asking
-from backtraild.model import Event, Job, Progress, WorkspaceConfig
+from backtraild.branching import BranchResult, branch
+from backtraild.config import read_redaction
+from backtraild.forking import Forking
+from backtraild.meter import Meter
+from backtraild.model import Checkpoint, Event, Job, Progress, WorkspaceConfig
+from backtraild.redaction import Redactor
 from backtraild.registry import Registered, Registry, workspace_id
 from backtraild.requests import Action
 from backtraild.state import EventLog
 from backtraild.status import StatusReader, WorkspaceStatus
 from backtraild.suspend import SuspendWatch, seconds_asleep
+from backtraild.timeline import Timeline, TimelineQuery
 from backtraild.turns import Turns
 from backtraild.watch import Hub
 from backtraild.worker import Worker
@@ -31,7 +36,7 @@ from backtraild.workspace import Verification, verify
 _Answer = TypeVar("_Answer")
 
 
-class Service(Asking):
+class Service(Forking):
     """The workers of all watched folders. Its methods may be called from any thread."""
 
     def __init__(
@@ -44,6 +49,8 @@ class Service(Asking):
         self._places = places
         self._progress = progress
         places.make()
+        redaction = read_redaction(places.config_file)
+        self._redactor = Redactor(redaction.patterns, redaction.enabled)
         self._registry = Registry(str(places.registry))
         self._admission = Admission(places, self._registry)
         self.log = EventLog(str(places.event_log), publish)
@@ -127,17 +134,34 @@ class Service(Asking):
             worker.first_look.add_done_callback(lambda look: self._judge(entry, look.exception()))
         return entry
 
+    @contextlib.contextmanager
+    def watched_anew(
+        self, path: str, like: Registered, fill: Callable[[Meter], None], *, job: Job = None
+    ) -> Iterator[Registered]:
+        """Fill a folder and watch it from now on, configured like another; if the block fails, no more."""
+        root = self._admission.root(path)
+        with self._turns.of(workspace_id(root)):
+            new = replace(self._admission.new(root, {}, force=True, store=None), config=like.config)
+            if self._registry.get(new.id) is not None:
+                raise RefusedWorkspace(f"The folder {root!r} is watched already.", "Choose another one.")
+            is_known = stores.has_checkpoints(stores.folder_of(self._places, new))
+            meter = Meter(new.id, to_text(os.fsencode(root)), self._progress)
+            with meter.on_behalf_of(job):
+                fill(meter)
+            self._added(new, job)
+            worker = self._workers[new.id]
+        self._await_first_look(new, worker, is_new=True)
+        try:
+            yield new
+        except BaseException:
+            with contextlib.suppress(BacktrailError):  # somebody else did it
+                self._abandon(new.id, purge=not is_known)
+            raise
+
     def unwatch(self, workspace: str, *, purge: bool = False) -> None:
         """Watch a folder no more; its checkpoints stay, unless they are purged."""
         with self._turns.of(workspace):
-            entry, worker = self._taken_out(workspace)
-            # Its last save may take long. The others go on meanwhile, and whoever watches it again waits.
-            _dismiss(worker)
-            try:
-                if purge:
-                    stores.purge(stores.folder_of(self._places, entry))
-            finally:
-                self._tell("workspace_removed", entry, {"purged": purge})
+            self._let_go(workspace, purge)
 
     def workspaces(self) -> list[Registered]:
         """What is watched."""
@@ -182,6 +206,25 @@ class Service(Asking):
         """What has happened after an event, oldest first."""
         return self.log.since(since, limit, workspace)
 
+    def timeline(self, workspace: str, query: TimelineQuery | None = None) -> Timeline:
+        """What happened in a workspace, oldest first; its worker is asked only where the log can't answer."""
+        entry, wanted = self._known(workspace), query or TimelineQuery()
+        if not chronicle.needs_store(wanted):
+            return chronicle.from_log(self.log, entry.id, wanted)
+        return self.ask(
+            entry.id,
+            lambda keeper: chronicle.from_store(self.log, entry.id, keeper.workspace.history, wanted),
+        )
+
+    def branch(
+        self, workspace: str, checkpoint: str, name: str, *, force: bool = False
+    ) -> tuple[Checkpoint, BranchResult]:
+        """A branch with a checkpoint's files in the user's own repository; git runs in the caller's thread."""
+        entry, git_dir = self._known(workspace), str(self.store(workspace) / "repo.git")
+        found = self.ask(workspace, lambda keeper: keeper.workspace.history.find(checkpoint))
+        patterns = entry.config.exclude_patterns
+        return found, branch(entry.root, git_dir, found, name, force=force, exclude_patterns=patterns)
+
     def verify(
         self,
         workspace: str,
@@ -191,6 +234,16 @@ class Service(Asking):
     ) -> Verification:
         """Check every byte of every checkpoint, in the caller's thread: the worker goes on in the meantime."""
         return verify(str(self.store(workspace)), stop, progress)
+
+    def migrate(self) -> list[tuple[str, int, int]]:
+        """Bring every store up to date: where it is, and its version before and now.
+
+        Those of watched folders were when their worker opened them.
+        """
+        watched = {str(self.store(entry.id)) for entry in self.workspaces()}
+        opened = [(folder, formats.version_of(folder), formats.CURRENT) for folder in sorted(watched)]
+        others = [folder for folder in stores.all_in(self._places) if folder not in watched]
+        return opened + [(folder, *formats.upgrade(folder)) for folder in others]
 
     def submit(self, workspace: str, action: Action[_Answer], *, job: Job = None) -> "Future[_Answer]":
         """Let a workspace's worker do something; the answer comes when it comes. Progress carries the job."""
@@ -233,7 +286,9 @@ class Service(Asking):
 
     def _employ(self, entry: Registered, job: Job = None) -> None:
         folder = str(stores.folder_of(self._places, entry))
-        self._workers[entry.id] = Worker(entry, folder, self._hub, self.log, self._progress, job)
+        self._workers[entry.id] = Worker(
+            entry, folder, self._hub, self.log, self._progress, self._redactor, job
+        )
         self._readers[entry.id] = StatusReader(entry, folder, self._workers[entry.id])
 
     def _taken_out(self, workspace: str) -> tuple[Registered, Worker]:
@@ -242,6 +297,23 @@ class Service(Asking):
             self._registry.remove(entry.id)
             del self._readers[entry.id]
             return entry, self._workers.pop(entry.id)
+
+    def _let_go(self, workspace: str, purge: bool) -> None:
+        entry, worker = self._taken_out(workspace)
+        # Its last save may take long. The others go on meanwhile, and whoever watches it again waits.
+        _dismiss(worker)
+        try:
+            if purge:
+                stores.purge(stores.folder_of(self._places, entry))
+        finally:
+            self._tell("workspace_removed", entry, {"purged": purge})
+
+    def _abandon(self, workspace: str, purge: bool) -> None:
+        """Unwatch what should not have been watched, also while the service stops and nobody begins anything."""
+        try:
+            self.unwatch(workspace, purge=purge)
+        except DaemonStopping:
+            self._let_go(workspace, purge)
 
     def _await_first_look(self, entry: Registered, worker: Worker, *, is_new: bool) -> None:
         try:

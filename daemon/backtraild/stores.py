@@ -46,6 +46,11 @@ def refuse_another(places: Places, entry: Registered, wanted: str) -> None:
         )
 
 
+def all_in(places: Places) -> list[str]:
+    """The stores among the daemon's data, also those of folders that are watched no more."""
+    return sorted(str(folder.parent) for folder in places.store("").glob("*/repo.git"))
+
+
 def has_checkpoints(folder: Path) -> bool:
     """Is there anything in the store that somebody may want back?"""
     refs, packed = folder / "repo.git" / "refs" / "checkpoints", folder / "repo.git" / "packed-refs"

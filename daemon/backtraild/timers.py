@@ -1,5 +1,8 @@
 """What a worker does by the clock, whatever happens or does not happen in the workspace."""
 
+import contextlib
+
+from backtrail.errors import BacktrailError
 from backtraild.keeper import Keeper
 from backtraild.watch import Dirt
 
@@ -7,6 +10,7 @@ UNWATCHED_SECONDS = 10.0
 AUDIT_SECONDS = 6 * 3600.0
 ROOT_SECONDS = 30.0
 PINS_SECONDS = 3600.0
+INDEX_SECONDS = 30.0
 
 
 class Timers:
@@ -16,6 +20,7 @@ class Timers:
         self._audit_at = now + AUDIT_SECONDS
         self._root_at = now + ROOT_SECONDS
         self._pins_at = now
+        self._index_at = now
         self._unwatched_at = now
 
     def run(self, keeper: Keeper, dirt: Dirt, now: float) -> float:
@@ -32,7 +37,10 @@ class Timers:
         if now >= self._pins_at:
             self._pins_at = now + PINS_SECONDS
             keeper.workspace.release_pins()
-        moments = [self._audit_at, self._root_at, self._pins_at]
+        if now >= self._index_at:
+            # Of a long conversation, a bit at a time: whoever asks for something is answered in between.
+            self._index_at = now if _index_some(keeper) else now + INDEX_SECONDS
+        moments = [self._audit_at, self._root_at, self._pins_at, self._index_at]
         release = keeper.release_rested(now)
         if release is not None:
             moments.append(release)
@@ -42,3 +50,10 @@ class Timers:
                 keeper.look_at_unwatched()
             moments.append(self._unwatched_at)
         return max(0.0, min(moments) - now)
+
+
+def _index_some(keeper: Keeper) -> bool:
+    """Let messages be found that can't be found yet; what fails is tried again later, at the latest by a search."""
+    with contextlib.suppress(BacktrailError):
+        return keeper.workspace.sessions.index_some()
+    return False

@@ -24,6 +24,7 @@ from backtraild.health import Health
 from backtraild.keeper import NOT_WATCHING, Facts, Keeper
 from backtraild.meter import Meter
 from backtraild.model import Intent, Job, Kind, Progress
+from backtraild.redaction import Redactor
 from backtraild.registry import Registered
 from backtraild.settle import Pace, due_at, due_with_git
 from backtraild.state import EventLog
@@ -58,12 +59,14 @@ class Worker:
         hub: Hub,
         events: EventLog,
         progress: Callable[[Progress], None],
+        redactor: Redactor,
         job: Job = None,
     ) -> None:
         self._entry = entry
         self._folder = folder
         self._hub = hub
         self._events = events
+        self._redactor = redactor
         self._root = to_text(os.fsencode(entry.root))
         self._meter = Meter(entry.id, self._root, progress)
         self._first_job = job  # who asked for the folder to be watched, and waits for the first look
@@ -210,7 +213,14 @@ class Worker:
         if old is not None:
             old.close()
         self._keeper = Keeper(
-            self._entry, self._folder, self._hub, self._events, self.health, self._dirt, self._meter
+            self._entry,
+            self._folder,
+            self._hub,
+            self._events,
+            self.health,
+            self._dirt,
+            self._meter,
+            self._redactor,
         )
         return self._keeper
 

@@ -183,7 +183,7 @@ def test_the_real_program_answers_the_script(tmp_path: Path, monkeypatch: pytest
         subprocess.run(
             [backtrail, "watch", "--quiet"], env=shell.environment, check=True, capture_output=True
         )
-        assert shell.bash("backtrail re") == ["resume-watching", "restore"]
+        assert shell.bash("backtrail re") == ["resume-watching", "restore", "rewind", "resume"]
         assert shell.bash("backtrail list --fi") == ["--files"]
         assert shell.bash("backtrail restore ") == ["1"]
     finally:

@@ -11,13 +11,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from backtrail import errors, protocol, values
+from backtrail import errors, protocol, session_protocol, session_values, values
 from backtrail.errors import BacktrailError
+from backtrail.methods import methods
 from support.sources import daemon_sources
 
 DOCUMENT = (Path(__file__).parents[2] / "client" / "PROTOCOL.md").read_text()
-PLAIN = {str: "text", int: "integer", float: "number", bool: "boolean", datetime: "time", type(None): "null"}
-METHODS = {method.name: method for method in protocol.methods()}
+PLAIN = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    datetime: "time",
+    type(None): "null",
+    Any: "any JSON",
+    msgspec.Raw: "any JSON",
+}
+METHODS = {method.name: method for method in methods()}
 NOT_ANSWERS = (values.Value, values.CheckpointConfig)
 # Errors that only a client raises, because no answer came.
 NOT_ON_THE_WIRE = {"failed", "daemon-unreachable", "daemon-silent", "untrusted-daemon", "protocol-mismatch"}
@@ -46,6 +56,8 @@ def named(kind: Any) -> str:
         return f"list of {named(typing.get_args(kind)[0])}"
     if typing.get_origin(kind) is dict:
         return "object"
+    if typing.get_origin(kind) is tuple:
+        return f"[{', '.join(map(named, typing.get_args(kind)))}]"
     return PLAIN.get(kind) or kind.__name__
 
 
@@ -58,8 +70,9 @@ def default(field: msgspec.structs.FieldInfo) -> str:
 
 
 def answers() -> Iterator[type[values.Value]]:
-    """The values that can come from the daemon."""
-    for found in vars(values).values():
+    """The values that can come from the daemon, and those that parameters are made of."""
+    yield from (protocol.Tool, protocol.Conversation)
+    for found in {**vars(values), **vars(session_values)}.values():
         is_value = isinstance(found, type) and issubclass(found, values.Value)
         if is_value and not found.__name__.startswith("_") and found not in NOT_ANSWERS:
             yield found
@@ -108,8 +121,9 @@ def test_the_codes_of_errors_are_written_down():
 def test_the_types_of_events_are_written_down():
     """An editor that does not know of a type can't show it."""
     told = {row[0].strip("`") for row in rows(section("## Events"))}
-    emitted = set(re.findall(r'(?:append|_tell|_append)\(\s*"(\w+)"', daemon_sources()))
-    emitted |= set(re.findall(r'"((?:checkpoint|checkpoints|workspace)_\w+ed)"', daemon_sources()))
+    emitted = set(re.findall(r'(?:append|tell)\(\s*"(\w+)"', daemon_sources()))
+    subjects = "checkpoints?|workspace|session|turn|conversation|tool|phase"
+    emitted |= set(re.findall(rf'"((?:{subjects})_(?:\w+ed|rewound))"', daemon_sources()))
     assert told == emitted | {"progress", "degraded", "recovered"}
 
 
@@ -120,5 +134,8 @@ def test_the_limits_are_written_down():
     assert f"{protocol.MAX_REQUEST_BYTES // 2**20} MiB" in requests
     assert f"{protocol.MAX_FRAME_BYTES // 2**20} MiB" in requests
     assert f"at most {protocol.MAX_LIST:,}" in section("### `list`")
+    conversation = section("### `conversation`")
+    assert f"at most {session_protocol.MAX_MESSAGES:,} messages" in conversation
+    assert f"{session_protocol.MAX_MESSAGES_BYTES // 2**20} MiB" in conversation
     assert f"Every {protocol.HEARTBEAT_SECONDS:g} seconds" in section("## Events")
     assert f"version {protocol.VERSION}" in DOCUMENT

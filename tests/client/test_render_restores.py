@@ -68,6 +68,20 @@ def test_where_nothing_was_done_there_is_nothing_to_undo() -> None:
     assert "undo" not in text
 
 
+def test_a_restore_with_its_conversation_says_what_became_of_that() -> None:
+    """Turns that are out of sight, or in sight again, are a change too, also where no file changed."""
+    plan = render.restore_plan(result(written=[], deleted=[], conflicts=[]), screen(), with_conversation=True)
+    assert plan.endswith("The conversation would go back to the turn that ended with it.\n")
+    note = {"session": "fix-login", "hidden": [4, 5], "shown": [], "messages_removed": 3}
+    made = {"written": [], "deleted": [], "conflicts": [], "safety_checkpoint": summary(41)}
+    back = render.restore_done(result(**made, result=summary(42, metadata={"rewind": note})), screen())
+    assert "The session fix-login went back: 2 turns and 3 messages are hidden.\n" in back
+    assert "`backtrail undo`" in back
+    note = {"session": "fix-login", "hidden": [], "shown": [4, 5], "messages_removed": 0}
+    again = render.restore_done(result(**made, result=summary(42, metadata={"rewind": note})), screen())
+    assert "The session fix-login has 2 turns again.\n" in again
+
+
 def pruned(**others: Any) -> PruneResult:
     hours = [PrunedCheckpoint(number=number, reason="not the last of its hour") for number in (3, 4, 5, 9)]
     old = [PrunedCheckpoint(number=1, reason="automatic and more than a year old")]

@@ -179,7 +179,7 @@ def test_watching_no_more_says_where_the_checkpoints_are() -> None:
             "many files at once: 600 deleted and 3 rewritten of 1,000 files; checkpoint 41, made before it, is kept",
         ),
         (event("progress", phase="looking", done=1200, total=None, unit="files"), "looking 1,200 files"),
-        (event("turn_started", 9), "turn started 9"),
+        (event("moon_rose", 9), "moon rose 9"),
     ],
 )
 def test_every_event_is_one_line(happened: CheckpointEvent, told: str) -> None:

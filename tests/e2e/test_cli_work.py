@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from backtrail.cli.main import run
 from support.commands import Ran, Shell, shell_in
+from support.sources import ROOT
 
 CHECKPOINT = {
     "number", "id", "tree", "kind", "message", "timestamp", "files_changed", "insertions", "deletions",
@@ -236,3 +238,18 @@ def test_pausing_and_going_on(shell: Shell) -> None:
     assert shell("pause", "--json").json["state"] == "paused"
     assert "paused" in shell("status").text
     assert shell("resume-watching", "--json").json["state"] == "watching"
+
+
+def test_stores_of_an_older_backtrail_are_brought_up_to_date(shell: Shell):
+    """Also of a folder that is watched no more: its owner may want it back in years."""
+    folder = shell.home / "data" / "workspaces" / "old-project"
+    folder.mkdir(parents=True)
+    with tarfile.open(ROOT / "tests" / "fixtures" / "store-format-1.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    for path in (folder / "store").iterdir():
+        path.rename(folder / path.name)
+    done = shell("migrate", "--json").json["stores"]
+    assert {"store": str(folder), "before": 1, "now": 2} in done
+    assert {each["now"] for each in done} == {2}
+    assert "version 1" not in shell("migrate").text
+    assert "up to date already" in shell("migrate").text

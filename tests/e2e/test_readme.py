@@ -48,7 +48,7 @@ def typed(script: str, folder: Path) -> str:
 
 def test_every_shell_block_works_in_the_order_they_are_shown(newcomer: Path):
     """A newcomer copies them; one that fails is the last thing they try."""
-    setting_up, everyday, recovery = blocks("sh")
+    setting_up, everyday, conversing, recovery = blocks("sh")
     assert [line.split()[:2] for line in setting_up.splitlines()] == [["make", "run"], ["make", "test"]]
 
     said = typed(everyday, newcomer)
@@ -56,6 +56,11 @@ def test_every_shell_block_works_in_the_order_they_are_shown(newcomer: Path):
     assert '+print("oops")' in said
     assert "Everything is in order." in said
     assert (newcomer / "project" / "src" / "app.py").read_text() in ("print('hello')\n", 'print("oops")\n')
+
+    said = typed(conversing, newcomer)
+    assert said.count("greet the user") >= 3
+    assert (newcomer / "project" / "src" / "app.py").read_text() == 'print("welcome")\n'
+    assert (newcomer / "second-try" / "src" / "app.py").read_text() == 'print("welcome")\n'
 
     typed("backtrail daemon stop", newcomer)  # the daemon is gone
     said = typed(recovery, newcomer)

@@ -80,3 +80,24 @@ def answering(folder: Path, table: str = "", **settings: Any) -> Iterator[Answer
     finally:
         found.close()
     assert not [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+
+
+class Bench:
+    """A server, a connection to it, and one watched folder."""
+
+    def __init__(self, server: Answering, wire: Wire) -> None:
+        self.server, self.wire = server, wire
+        self.root = server.folder_with(a="one\n", b="two\n")
+        self.id = wire.result("watch", path=str(self.root))["workspace"]
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        return self.wire.result(method, workspace=self.id, **params)
+
+    def fail(self, method: str, **params: Any) -> tuple[str, str]:
+        error = self.wire.error(method, workspace=self.id, **params)
+        return error["data"]["code"], error["message"]
+
+    def save(self, **files: str) -> dict[str, Any]:
+        for name, content in files.items():
+            (self.root / name).write_text(content)
+        return self.ask("save", allow_empty=True)

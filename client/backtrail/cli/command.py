@@ -26,6 +26,7 @@ OF_DAEMON = (0, 1, 2, 10)
 
 # What an argument names, so that a shell can complete it.
 CHECKPOINT, WORKSPACE, FILE, COMMAND = "checkpoint", "workspace", "file", "command"
+SESSION, SESSION_OR_CHECKPOINT = "session", "session or checkpoint"
 
 
 class Argument(NamedTuple):

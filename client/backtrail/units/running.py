@@ -1,6 +1,5 @@
 """A daemon that runs outside the manager, because a command started it: found by its lock, and ended."""
 
-import fcntl
 import os
 import signal
 import time
@@ -8,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from backtrail.locks import is_held, try_lock
 from backtrail.paths import Places
 from backtrail.units.answers import ServiceFailed
 
@@ -22,7 +22,7 @@ def alone(where: Places, seconds: float = SECONDS) -> Iterator[None]:
     where.make()
     descriptor = os.open(where.starting, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        if not _within(seconds, lambda: _lock(descriptor, fcntl.LOCK_EX)):
+        if not _within(seconds, lambda: try_lock(descriptor)):
             raise ServiceFailed(
                 f"Another command has been starting the Backtrail daemon for {seconds:.0f} seconds.",
                 f"Try again when it is done. It holds {where.starting}.",
@@ -39,7 +39,7 @@ def end(lock: Path, seconds: float = SECONDS) -> int | None:
         return None
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGTERM)
-    if not _within(seconds, lambda: not _is_held(lock)):
+    if not _within(seconds, lambda: not is_held(lock)):
         raise ServiceFailed(
             f"The Backtrail daemon that runs now (process {process}) did not end within {seconds:.0f} seconds.",
             f"End it with `kill {process}` when it is done, then try again.",
@@ -54,11 +54,11 @@ def _holder(lock: Path) -> int | None:
     belong to any process by now. So a number counts only if it is still there after a while, with the lock held.
     """
     for _ in range(20):
-        if not _is_held(lock):
+        if not is_held(lock):
             return None
         before = _number(lock)
         time.sleep(LOOK_SECONDS)
-        if before is not None and before == _number(lock) and _is_held(lock):
+        if before is not None and before == _number(lock) and is_held(lock):
             return before
     raise ServiceFailed(
         f"A Backtrail daemon runs, but its lock {lock} does not say in which process.",
@@ -69,26 +69,6 @@ def _holder(lock: Path) -> int | None:
 def _number(lock: Path) -> int | None:
     text = lock.read_text(errors="replace").strip()
     return int(text) if text.isdecimal() else None
-
-
-def _is_held(lock: Path) -> bool:
-    """Whether a daemon holds its lock. A look is a lock itself, so no daemon may be starting: see `alone`."""
-    try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        return not _lock(descriptor, fcntl.LOCK_SH)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _within(seconds: float, condition: Callable[[], bool]) -> bool:

@@ -14,8 +14,10 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 from backtraild.restore.applying import apply
 from backtraild.restore.attempt import Outcome, effort
 from backtraild.restore.calls import OS, Calls
+from backtraild.restore.ground import Ground
 from backtraild.restore.journal import pending
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, make_plan
+from backtraild.restore.populate import Population
 from backtraild.restore.recovery import recover
 
 __all__ = [
@@ -23,9 +25,11 @@ __all__ = [
     "Calls",
     "Conflict",
     "Delete",
+    "Ground",
     "ModeChange",
     "Outcome",
     "Plan",
+    "Population",
     "Reason",
     "Write",
     "apply",

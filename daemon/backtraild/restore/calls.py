@@ -62,6 +62,7 @@ class Calls:
     read = staticmethod(os.read)
     write = staticmethod(os.write)
     fsync = staticmethod(os.fsync)
+    sync = staticmethod(os.sync)
     syncfs = staticmethod(_sync_file_system)
     fchmod = staticmethod(os.fchmod)
     fchown = staticmethod(os.fchown)

@@ -12,7 +12,6 @@ from backtraild import naming
 from backtraild.model import Intent, Kind, Path
 from backtraild.state import Query
 
-MAX_SESSION_CHARACTERS = 1000
 # Every list and every event carries them.
 MAX_METADATA_BYTES = 64 * 1024
 
@@ -27,8 +26,6 @@ def intent(params: protocol.Save) -> Intent:
         raise UsageError(
             f"A checkpoint of kind {params.kind!r} can't be asked for.", "Ask for manual or agent."
         )
-    if len(params.session or "") > MAX_SESSION_CHARACTERS:
-        raise UsageError(f"A session's name has at most {MAX_SESSION_CHARACTERS:,} characters.")
     size = len(msgspec.json.encode(params.metadata))
     if size > MAX_METADATA_BYTES:
         raise UsageError(f"`metadata` has {size:,} bytes; {MAX_METADATA_BYTES:,} are allowed.")

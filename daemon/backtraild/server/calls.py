@@ -1,12 +1,14 @@
 """What is done for a request without a worker, in a thread that may wait for the disk."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from backtrail import protocol, values
 from backtrail.errors import UnknownWorkspace
+from backtrail.pathtext import to_text
 from backtrail.protocol import RequestId
 from backtrail.values import Value
 from backtraild.registry import Registered
@@ -61,7 +63,7 @@ def _watch(case: Case, params: protocol.Watch) -> Value:
         root=convert.local(entry.root),
         is_new=entry.id not in known,
         overlaps=service.overlaps(entry.root),
-        checkpoint=None if last is None else convert.summary(last),
+        checkpoint=convert.summary_of(last),
     )
 
 
@@ -138,10 +140,21 @@ def _events(case: Case, params: protocol.Events) -> Value:
 
 
 # May take as long as a baseline does.
+def _migrate(case: Case, _: protocol.Migrate) -> values.MigrateResult:
+    found = case.service.migrate()
+    return values.MigrateResult(
+        stores=[
+            values.StoreVersion(store=to_text(os.fsencode(store)), before=before, now=now)
+            for store, before, now in found
+        ]
+    )
+
+
 SLOW: dict[str, Call] = {
     protocol.WATCH.name: _watch,
     protocol.UNWATCH.name: _unwatch,
     protocol.VERIFY.name: _verify,
+    protocol.MIGRATE.name: _migrate,
 }
 QUICK: dict[str, Call] = {
     protocol.WORKSPACES.name: _workspaces,

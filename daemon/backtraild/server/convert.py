@@ -22,6 +22,7 @@ from backtraild.model import (
     Skipped,
     Status,
 )
+from backtraild.restore import Conflict
 from backtraild.status import WorkspaceStatus
 from backtraild.workspace import Page, Piece, PruneResult, RestoreResult, Verification
 
@@ -46,6 +47,11 @@ def summary(found: Checkpoint) -> values.CheckpointSummary:
     return values.CheckpointSummary(files_changed=found.files_changed_count, **_fields(found))
 
 
+def summary_of(found: Checkpoint | None) -> values.CheckpointSummary | None:
+    """The same where there may be none."""
+    return None if found is None else summary(found)
+
+
 def _fields(found: Checkpoint) -> dict[str, Any]:
     """What both have."""
     return {
@@ -64,6 +70,8 @@ def _fields(found: Checkpoint) -> dict[str, Any]:
         "parent": found.parent,
         "session": found.session,
         "turn": found.turn,
+        "conversation": found.conversation,
+        "conversation_error": found.conversation_error,
     }
 
 
@@ -114,17 +122,19 @@ def restored(found: RestoreResult) -> values.RestoreResult:
     """What a restore did."""
     return values.RestoreResult(
         checkpoint=summary(found.checkpoint),
-        safety_checkpoint=None if found.safety_checkpoint is None else summary(found.safety_checkpoint),
-        result=None if found.result is None else summary(found.result),
+        safety_checkpoint=summary_of(found.safety_checkpoint),
+        result=summary_of(found.result),
         written=[to_text(path) for path in found.written],
         deleted=[to_text(path) for path in found.deleted],
         unchanged=found.unchanged,
-        conflicts=[
-            values.Conflict(path=to_text(conflict.path), reason=str(conflict.reason))
-            for conflict in found.conflicts
-        ],
+        conflicts=conflicts(found.conflicts),
         dry_run=found.dry_run,
     )
+
+
+def conflicts(found: Iterable[Conflict]) -> list[values.Conflict]:
+    """Paths that are left alone."""
+    return [values.Conflict(path=to_text(each.path), reason=str(each.reason)) for each in found]
 
 
 def content(found: Piece) -> values.Content:
@@ -181,7 +191,7 @@ def status(found: WorkspaceStatus, store: Path) -> values.WorkspaceStatus:
         files=found.files,
         bytes=found.bytes,
         pending=found.pending,
-        last_checkpoint=None if found.last_checkpoint is None else summary(found.last_checkpoint),
+        last_checkpoint=summary_of(found.last_checkpoint),
         store_bytes=found.store_bytes,
         store=local(store),
         checkpoints=found.checkpoints,

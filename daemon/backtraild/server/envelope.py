@@ -82,7 +82,7 @@ def encode(value: Value) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_cleaned(msgspec.to_builtins(value)))
+        return _encoder.encode(_cleaned(msgspec.to_builtins(value, builtin_types=(msgspec.Raw,))))
 
 
 def failure(request: RequestId | None, error: BaseException) -> bytes:

@@ -4,6 +4,7 @@ import functools
 import logging
 import os
 import threading
+from collections import ChainMap
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -11,9 +12,10 @@ from typing import Any
 
 from backtrail import __version__, protocol, values
 from backtrail.errors import BacktrailError
+from backtrail.methods import methods
 from backtrail.protocol import OfWorkspace, Request
 from backtraild.registry import Registered
-from backtraild.server import calls, envelope, works
+from backtraild.server import calls, envelope, session_calls, session_works, works
 from backtraild.server.calls import Case
 from backtraild.server.ending import ending
 from backtraild.server.envelope import Refusal
@@ -24,7 +26,9 @@ SLOW_THREADS = 16
 
 Reply = Callable[[bytes], None]
 
-_METHODS = {method.name: method for method in protocol.methods()}
+_METHODS = {method.name: method for method in methods()}
+_WORKS = ChainMap(works.BY_NAME, session_works.BY_NAME)
+_SLOW = ChainMap(calls.SLOW, session_calls.SLOW)
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +78,7 @@ class Reception:
             reply(envelope.success(request.id, values.Done()))
             _log.info("stopping because a client asks for it")
             self._stop()
-        elif request.method in works.BY_NAME:
+        elif request.method in _WORKS:
             self._let_worker(request, params, reply)
         else:
             self._let_thread(request, params, reply)
@@ -101,15 +105,15 @@ class Reception:
             self._fail(request, reply, error)
 
     def _submit(self, request: Request, params: OfWorkspace, reply: Reply, entry: Registered) -> None:
-        work = works.BY_NAME[request.method](params, entry)
+        work = _WORKS[request.method](params, entry)
         answer = self._service.submit(
             entry.id, lambda keeper: envelope.success(request.id, work(keeper)), job=request.id
         )
         answer.add_done_callback(functools.partial(self._answered, request, reply))
 
     def _let_thread(self, request: Request, params: Any, reply: Reply) -> None:
-        is_slow = request.method in calls.SLOW
-        call = calls.SLOW[request.method] if is_slow else calls.QUICK[request.method]
+        is_slow = request.method in _SLOW
+        call = _SLOW[request.method] if is_slow else calls.QUICK[request.method]
         case = Case(self._service, request.id, self._ending.is_set)
         pool = self._slow if is_slow else self._quick
         answer = pool.submit(lambda: envelope.success(request.id, call(case, params)))

@@ -9,13 +9,16 @@ from backtraild import requests
 from backtraild.keeper import Keeper
 from backtraild.registry import Registered
 from backtraild.requests import Action
-from backtraild.server import asked, convert
+from backtraild.server import asked, convert, session_asked
+from backtraild.workspace import Scope
 
 # Parameters and the workspace's entry in, what the worker has to do out.
 Work: TypeAlias = Callable[[Any, Registered], Action[Value]]
 
 
-def _then(action: Action[Any], shown: Callable[[Any], Value]) -> Action[Value]:
+def then(action: Action[Any], shown: Callable[[Any], Value]) -> Action[Value]:
+    """An action whose answer is made into a value of the wire."""
+
     def work(keeper: Keeper) -> Value:
         return shown(action(keeper))
 
@@ -24,17 +27,18 @@ def _then(action: Action[Any], shown: Callable[[Any], Value]) -> Action[Value]:
 
 def _save(params: protocol.Save, _: Registered) -> Action[Value]:
     intent = asked.intent(params)
-    action = requests.save(intent, allow_empty=params.allow_empty, full=params.full)
-    return _then(action, convert.checkpoint)
+    talk = session_asked.talk(params)
+    action = requests.save(intent, talk=talk, allow_empty=params.allow_empty, full=params.full)
+    return then(action, convert.checkpoint)
 
 
 def _list(params: protocol.List, entry: Registered) -> Action[Value]:
     action = requests.list(asked.query(params, entry.root))
-    return _then(action, convert.page if params.files else convert.summaries)
+    return then(action, convert.page if params.files else convert.summaries)
 
 
 def _get(params: protocol.OfCheckpoint, _: Registered) -> Action[Value]:
-    return _then(requests.get(params.checkpoint), convert.checkpoint)
+    return then(requests.get(params.checkpoint), convert.checkpoint)
 
 
 def _read(params: protocol.Read, entry: Registered) -> Action[Value]:
@@ -42,12 +46,12 @@ def _read(params: protocol.Read, entry: Registered) -> Action[Value]:
     offset = asked.count("offset", params.offset)
     length = min(asked.count("length", params.length), protocol.MAX_READ_BYTES)
     action = requests.piece(name.checkpoint, name.path or b"", offset, length)
-    return _then(action, convert.content)
+    return then(action, convert.content)
 
 
 def _diff(params: protocol.Diff, entry: Registered) -> Action[Value]:
     paths = asked.paths(params.paths, entry.root)
-    return _then(requests.diff(params.from_, params.to, paths, text=params.content), convert.diff)
+    return then(requests.diff(params.from_, params.to, paths, text=params.content), convert.diff)
 
 
 def _restore(params: protocol.Restore, entry: Registered) -> Action[Value]:
@@ -55,28 +59,31 @@ def _restore(params: protocol.Restore, entry: Registered) -> Action[Value]:
     paths = asked.paths(params.paths, entry.root)
     if name.path:
         paths = (*paths, name.path)
-    action = requests.restore(name.checkpoint, paths, dry_run=params.dry_run, request=params.request)
-    return _then(action, convert.restored)
+    scope = session_asked.choice(Scope, "scope", params.scope)
+    action = requests.restore(
+        name.checkpoint, paths, dry_run=params.dry_run, request=params.request, scope=scope
+    )
+    return then(action, convert.restored)
 
 
 def _undo(params: protocol.Undo, _: Registered) -> Action[Value]:
-    return _then(requests.undo(request=params.request), convert.restored)
+    return then(requests.undo(request=params.request), convert.restored)
 
 
 def _delete(params: protocol.Delete, _: Registered) -> Action[Value]:
-    return _then(requests.delete(params.checkpoints), convert.deleted)
+    return then(requests.delete(params.checkpoints), convert.deleted)
 
 
 def _pin(params: protocol.OfCheckpoint, _: Registered) -> Action[Value]:
-    return _then(requests.pin(params.checkpoint), convert.checkpoint)
+    return then(requests.pin(params.checkpoint), convert.checkpoint)
 
 
 def _unpin(params: protocol.OfCheckpoint, _: Registered) -> Action[Value]:
-    return _then(requests.unpin(params.checkpoint), convert.checkpoint)
+    return then(requests.unpin(params.checkpoint), convert.checkpoint)
 
 
 def _prune(params: protocol.Prune, _: Registered) -> Action[Value]:
-    return _then(requests.prune(dry_run=params.dry_run), convert.pruned)
+    return then(requests.prune(dry_run=params.dry_run), convert.pruned)
 
 
 BY_NAME: dict[str, Work] = {

@@ -5,6 +5,7 @@ Everything in it can be made again from git and from the disk: it is thrown away
 
 from backtraild.state.database import Database, TableLost
 from backtraild.state.eventlog import EventLog
+from backtraild.state.eventquery import EventQuery
 from backtraild.state.index import Index, Query
 from backtraild.state.listing import listed_checkpoints
 from backtraild.state.skips import Skips
@@ -13,6 +14,7 @@ from backtraild.state.stats import Stat, StatTable
 __all__ = [
     "Database",
     "EventLog",
+    "EventQuery",
     "Index",
     "Query",
     "Skips",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from backtrail.errors import StoreFailed
 from backtraild.model import Path
 
-VERSION = 2
+VERSION = 3
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -29,8 +29,39 @@ CREATE TABLE changed_paths (
     path BLOB NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (path, number)
 ) WITHOUT ROWID;
 CREATE INDEX changed_paths_by_number ON changed_paths (number);
+CREATE TABLE sessions (
+    key TEXT PRIMARY KEY, id TEXT NOT NULL, tree BLOB NOT NULL, status TEXT NOT NULL, agent TEXT NOT NULL,
+    parent TEXT, updated_us INTEGER NOT NULL, record BLOB NOT NULL,
+    indexed_generation INTEGER NOT NULL DEFAULT 0, indexed_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX sessions_by_use ON sessions (updated_us, key);
+CREATE TABLE turns (
+    session TEXT NOT NULL, ordinal INTEGER NOT NULL, number INTEGER NOT NULL, rewound INTEGER NOT NULL,
+    checkpoint_before INTEGER, checkpoint_after INTEGER, record BLOB NOT NULL, PRIMARY KEY (session, ordinal)
+);
+CREATE INDEX turns_by_number ON turns (session, number, ordinal);
+CREATE INDEX turns_by_checkpoint ON turns (checkpoint_after) WHERE checkpoint_after IS NOT NULL;
+CREATE TABLE snapshots (
+    session TEXT NOT NULL, number INTEGER NOT NULL, generation INTEGER NOT NULL, message_count INTEGER NOT NULL,
+    turn INTEGER, checkpoint INTEGER, created_us INTEGER NOT NULL, record BLOB NOT NULL,
+    PRIMARY KEY (session, number)
+);
+CREATE INDEX snapshots_by_place ON snapshots (session, generation, message_count);
+CREATE INDEX snapshots_by_checkpoint ON snapshots (session, checkpoint, number);
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY, session TEXT NOT NULL, found TEXT NOT NULL, digest BLOB NOT NULL,
+    occurrence INTEGER NOT NULL, generation INTEGER NOT NULL, position INTEGER NOT NULL,
+    role TEXT NOT NULL, time_us INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX passages_by_content ON passages (session, found, digest, occurrence);
+CREATE TABLE transcript_sources (
+    session TEXT PRIMARY KEY, content_hash TEXT NOT NULL,
+    file TEXT NOT NULL, position INTEGER NOT NULL, head BLOB NOT NULL, tail BLOB NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+# Apart from the others: it is only there where this SQLite was built with FTS5. Its rows are those of `passages`.
+_TEXTS = "CREATE VIRTUAL TABLE IF NOT EXISTS passage_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')"
 
 
 class TableLost(StoreFailed):
@@ -42,6 +73,7 @@ class Database:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self.beginnings = 0  # how often it was found damaged and begun anew since it was opened
         try:
             self.connection = self._open()
         except sqlite3.DatabaseError:
@@ -101,6 +133,7 @@ class Database:
                 connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
             elif version != VERSION:
                 raise sqlite3.DatabaseError(f"version {version}, not {VERSION}")
+            self.searchable = _prepare_search(connection)
         except BaseException:
             connection.close()
             raise
@@ -111,11 +144,24 @@ class Database:
         self.connection.close()
         self._discard()
         self.connection = self._open()
+        self.beginnings += 1
 
     def _discard(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path + suffix)
+
+
+def _prepare_search(connection: sqlite3.Connection) -> bool:
+    """Make the full-text index, if this SQLite can."""
+    try:
+        connection.execute(_TEXTS)
+        connection.execute("SELECT rowid FROM passage_text LIMIT 0")  # one that another SQLite made
+    except sqlite3.OperationalError as error:
+        if "no such module" not in str(error):
+            raise
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -19,14 +19,13 @@ from backtrail.errors import StoreFailed
 from backtrail.pathtext import sendable
 from backtraild import durable
 from backtraild.model import Event
+from backtraild.state.eventquery import INDEXES, EventQuery, numbers_of, select
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
     seq INTEGER PRIMARY KEY, epoch TEXT NOT NULL, type TEXT NOT NULL, workspace TEXT NOT NULL,
-    root TEXT NOT NULL, timestamp TEXT NOT NULL, checkpoint INTEGER, session TEXT, data TEXT NOT NULL
+    root TEXT NOT NULL, timestamp TEXT NOT NULL, checkpoint INTEGER, session TEXT, data TEXT NOT NULL, phase TEXT
 );
-CREATE INDEX IF NOT EXISTS events_by_workspace ON events (workspace, seq);
-CREATE INDEX IF NOT EXISTS events_by_checkpoint ON events (workspace, type, checkpoint);
 """
 _COLUMNS = "epoch, seq, type, workspace, root, timestamp, checkpoint, session, data"
 _SIDE_FILES = ("", "-wal", "-shm")
@@ -109,6 +108,13 @@ class EventLog:
             ).fetchall()
         return [_event(row) for row in rows]
 
+    def find(self, query: EventQuery) -> list[Event]:
+        """Events of a workspace that answer a query, oldest first."""
+        with self._lock, _failing("read"):
+            numbers = self._connection.execute(*numbers_of(query)).fetchone()
+            rows = self._connection.execute(*select(_COLUMNS, query, numbers)).fetchall()
+        return [_event(row) for row in rows]
+
     def last_checkpoint(self, workspace: str) -> int:
         """The newest checkpoint of a workspace that has its event; 0 if none has."""
         with self._lock, _failing("read"):
@@ -130,6 +136,8 @@ class EventLog:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
+            _add_phase(connection)
+            connection.executescript(INDEXES)
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise _Damaged(verdict)
@@ -153,7 +161,7 @@ class EventLog:
                 durable.replace_file(self._reserve_file, b"%d\n" % reserved)
                 self._reserved = reserved
             self._connection.execute(
-                f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+                f"INSERT INTO events ({_COLUMNS}, phase) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
                 (
                     event.epoch,
                     event.seq,
@@ -164,6 +172,7 @@ class EventLog:
                     event.checkpoint,
                     event.session,
                     msgspec.json.encode(event.data).decode(),
+                    _phase(event),
                 ),
             )
 
@@ -178,6 +187,19 @@ class EventLog:
 def _sendable(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """A reason may name a file that is not UTF-8, which JSON can't hold: it must be told all the same."""
     return {name: sendable(value) if isinstance(value, str) else value for name, value in data.items()}
+
+
+def _phase(event: Event) -> str | None:
+    """The phase that its session was in, in a column of its own so that it can be searched for."""
+    phase = event.data.get("phase")
+    return phase if isinstance(phase, str) else None
+
+
+def _add_phase(connection: sqlite3.Connection) -> None:
+    """A log that was begun before sessions were known has no such column."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(events)")}
+    if "phase" not in columns:
+        connection.execute("ALTER TABLE events ADD COLUMN phase TEXT")
 
 
 class _Damaged(sqlite3.DatabaseError):

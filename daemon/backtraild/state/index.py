@@ -9,6 +9,10 @@ from backtraild.model import Checkpoint, Kind, Path
 from backtraild.state.database import Database, borders
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TOUCHES = (
+    "(NOT complete OR number IN (SELECT number FROM changed_paths"
+    " WHERE path = :path OR (path >= :below AND path < :beyond)))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,16 @@ class Index:
         )
         return [(number, bool(complete) or not path) for number, complete in rows]
 
+    def touching(self, path: Path, first: int, limit: int) -> list[tuple[int, bool]]:
+        """Numbers from one on, oldest first, of what changed a path; False marks those that only may have."""
+        where = f"number >= :first AND {_TOUCHES}" if path else "number >= :first"
+        below, beyond = borders(path)
+        rows = self._connection.execute(
+            f"SELECT number, complete FROM checkpoints WHERE {where} ORDER BY number LIMIT :limit",  # noqa: S608
+            {"first": first, "limit": limit, "path": path, "below": below, "beyond": beyond},
+        )
+        return [(number, bool(complete) or not path) for number, complete in rows]
+
     def newest_at(self, moment: datetime) -> int | None:
         """The newest checkpoint made at or before a time."""
         row = self._connection.execute(
@@ -119,10 +133,7 @@ def _conditions(query: Query) -> tuple[str, dict[str, object]]:
             clauses.append(clause)
             wanted[name] = value
     if query.path:
-        clauses.append(
-            "(NOT complete OR number IN (SELECT number FROM changed_paths"
-            " WHERE path = :path OR (path >= :below AND path < :beyond)))"
-        )
+        clauses.append(_TOUCHES)
     return " AND ".join(clauses), wanted
 
 

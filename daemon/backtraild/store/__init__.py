@@ -6,29 +6,46 @@ before it is durable.
 
 from backtraild.store import trees
 from backtraild.store.describe import describe, measure, pairs, summary
-from backtraild.store.objects import EMPTY_TREE
+from backtraild.store.failing import failing
+from backtraild.store.named import NamedTrees
+from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, object_id
 from backtraild.store.pack import PackWriter
-from backtraild.store.patch import ContentSource, restrict, unified
+from backtraild.store.patch import MAX_COMPARED_BYTES, ContentSource, Pair, edits, restrict, unified
 from backtraild.store.pending import PendingContent
+from backtraild.store.reader import Objects
+from backtraild.store.reading import StoreReader
 from backtraild.store.record import LISTED_CHANGES, Draft, check_message, check_request
 from backtraild.store.repository import Store
+from backtraild.store.text import count_lines, is_binary
 from backtraild.store.verification import Problem, Verification
 from backtraild.store.verification import verify as verify_repository
 
 __all__ = [
     "EMPTY_TREE",
     "LISTED_CHANGES",
+    "MAX_COMPARED_BYTES",
     "ContentSource",
     "Draft",
+    "NamedTrees",
+    "ObjectType",
+    "Objects",
     "PackWriter",
+    "Pair",
     "PendingContent",
     "Problem",
     "Store",
+    "StoreReader",
     "Verification",
     "check_message",
     "check_request",
+    "count_lines",
+    "decode_tree",
     "describe",
+    "edits",
+    "failing",
+    "is_binary",
     "measure",
+    "object_id",
     "pairs",
     "restrict",
     "summary",

@@ -5,7 +5,7 @@ Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothin
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pygit2
 from pygit2.enums import DiffOption
@@ -102,6 +102,26 @@ def compare(old: bytes, new: bytes, context: int = 3) -> pygit2.Patch | None:
     if min(_lines_apart(old, new)) > MAX_COMPARED_LINES:
         return None
     return pygit2.Patch.create_from(old, new, flag=_COMPARE_FLAGS, context_lines=context)
+
+
+class Edit(NamedTuple):
+    """So many lines of the old text, from this one on (counted from 0), give way to so many of the new one."""
+
+    start: int
+    deleted: int
+    inserted: int
+
+
+def edits(old: bytes, new: bytes) -> list[Edit] | None:
+    """What turns one text into another, first line first; None where finding it could stall the daemon."""
+    patch = compare(old, new, context=0)
+    return None if patch is None else [_edit(hunk) for hunk in patch.hunks]
+
+
+def _edit(hunk: pygit2.DiffHunk) -> Edit:
+    # Where nothing is deleted, git names the line before the place, else the first deleted one.
+    start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
+    return Edit(start, hunk.old_lines, hunk.new_lines)
 
 
 def _lines_apart(old: bytes, new: bytes) -> tuple[int, int]:

@@ -25,7 +25,7 @@ NESTING_LIMIT = 100
 FORMAT = 1
 
 _TRAILER = "Backtrail: "
-_AUTHOR = "Backtrail <backtrail@localhost>"
+AUTHOR = "Backtrail <backtrail@localhost>"
 _NO_MESSAGE = "(no message)"
 _CONTAINERS = (list, tuple, ValuesView)
 
@@ -121,7 +121,7 @@ def encode(number: int, tree: ObjectId, draft: Draft) -> bytes:
         raise UsageError(f"The metadata can't be written as JSON: {error}.") from error
     if len(line) > RECORD_LIMIT:
         raise UsageError(f"The metadata is too long: {len(line):,} bytes, at most {RECORD_LIMIT:,} are kept.")
-    stamp = f"{_AUTHOR} {int(draft.timestamp.timestamp())} +0000"
+    stamp = f"{AUTHOR} {int(draft.timestamp.timestamp())} +0000"
     header = f"tree {tree.hex()}\nauthor {stamp}\ncommitter {stamp}\n\n"
     return f"{header}{text}\n\n{_TRAILER}{line}\n".encode()
 

@@ -3,12 +3,13 @@
 import contextlib
 import os
 from bisect import bisect_left
-from collections.abc import Iterator
 
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
 from backtraild import durable
 from backtraild.model import Changes, Checkpoint, ObjectId
 from backtraild.store import record, trees
+from backtraild.store.failing import failing
+from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import TEMPORARY_PREFIX, PackWriter
 from backtraild.store.reader import Objects
@@ -47,10 +48,11 @@ class Store:
         self._pack_folder = os.path.join(git_dir, "objects", "pack")
         if not os.path.isdir(self._pack_folder):
             raise StoreFailed(f"There is no checkpoint store at {git_dir}.")
-        with _failing("opened"):
+        with failing("opened"):
             self._remove_leftovers()
             self.objects = Objects(git_dir)
             self._refs = Refs(git_dir)
+            self.named = NamedTrees(git_dir, self.objects, self._refs)
             self.numbers = sorted(map(int, filter(str.isdecimal, self._refs.names(CHECKPOINTS))))
             self._pinned = set(self._refs.names(PINNED))
             self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
@@ -58,7 +60,7 @@ class Store:
     @staticmethod
     def create(git_dir: str) -> "Store":
         """Make an empty repository: bare, private, with a configuration of its own. Harmless if it exists."""
-        with _failing("created"):
+        with failing("created"):
             for folder in ("objects/pack", "objects/info", "refs/checkpoints", "refs/heads"):
                 os.makedirs(os.path.join(git_dir, folder), 0o700, exist_ok=True)
             os.chmod(git_dir, 0o700)
@@ -121,7 +123,7 @@ class Store:
         base_tree = EMPTY_TREE if base is None else bytes.fromhex(base)
         if not changes and base_tree != EMPTY_TREE:
             return base_tree
-        with _failing("written"):
+        with failing("written"):
             tree = trees.rebuild(base_tree, changes, self.objects.read_tree, write)
             if tree == EMPTY_TREE:
                 pack.add(ObjectType.TREE, b"")
@@ -131,7 +133,7 @@ class Store:
         """Make a checkpoint; when this returns, it survives a power cut."""
         number = self._highest + 1
         content = record.encode(number, tree, draft)
-        with _failing("written"):
+        with failing("written"):
             commit_id = pack.add(ObjectType.COMMIT, content).hex()
             self._finish(pack)
             # The pack is durable but no ref points at it: a crash here costs disk space, never data.
@@ -144,7 +146,7 @@ class Store:
     def delete(self, number: int) -> None:
         """Let go of a checkpoint, damaged or not. Its number is never given out again."""
         self._require(number)
-        with _failing("changed"):
+        with failing("changed"):
             if number == self._highest:
                 self._remember_highest(number)
             self._refs.delete(f"{PINNED}/{number}")
@@ -155,14 +157,14 @@ class Store:
     def pin(self, number: int) -> None:
         """Protect a checkpoint from retention."""
         commit_id = self._commit_id(number)
-        with _failing("changed"):
+        with failing("changed"):
             self._refs.write(f"{PINNED}/{number}", commit_id)
         self._pinned.add(str(number))
 
     def unpin(self, number: int) -> None:
         """Take the protection back; harmless if there was none."""
         self._require(number)
-        with _failing("changed"):
+        with failing("changed"):
             self._refs.delete(f"{PINNED}/{number}")
         self._pinned.discard(str(number))
 
@@ -174,7 +176,7 @@ class Store:
 
     def _commit_id(self, number: int) -> str:
         self._require(number)
-        with _failing("read"):
+        with failing("read"):
             commit_id = self._refs.read(f"{CHECKPOINTS}/{number}")
         if commit_id is None:
             raise _damaged_reference(number)
@@ -228,16 +230,3 @@ def _damaged_reference(number: int) -> StoreDamaged:
 
 def _unknown(_: ObjectId) -> bool:
     return False
-
-
-@contextlib.contextmanager
-def _failing(verb: str) -> Iterator[None]:
-    """Turn the operating system's errors into one that says what failed and where."""
-    try:
-        yield
-    except OSError as error:
-        where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
-        raise StoreFailed(
-            f"The checkpoint store could not be {verb}: {error.strerror or error}{where}.",
-            "Nothing was acknowledged. Look at free space and permissions, then try again.",
-        ) from error

@@ -5,11 +5,35 @@ sockets or waits for events.
 """
 
 from backtraild.store import Problem, Verification
-from backtraild.workspace.history import Page
+from backtraild.workspace.attribution import BEFORE_TURN
+from backtraild.workspace.blame import Line, Origin
+from backtraild.workspace.history import History, Page
 from backtraild.workspace.pieces import Piece
 from backtraild.workspace.pruner import PruneResult
-from backtraild.workspace.restorer import RestoreResult
+from backtraild.workspace.restoring import RestoreResult
+from backtraild.workspace.rewinds import Rewind, RewindNote, RewindPlan, Scope, note_of
 from backtraild.workspace.verify import verify
+from backtraild.workspace.versions import Version, VersionPage
 from backtraild.workspace.workspace import Workspace
 
-__all__ = ["Page", "Piece", "Problem", "PruneResult", "RestoreResult", "Verification", "Workspace", "verify"]
+__all__ = [
+    "BEFORE_TURN",
+    "History",
+    "Line",
+    "Origin",
+    "Page",
+    "Piece",
+    "Problem",
+    "PruneResult",
+    "RestoreResult",
+    "Rewind",
+    "RewindNote",
+    "RewindPlan",
+    "Scope",
+    "Verification",
+    "Version",
+    "VersionPage",
+    "Workspace",
+    "note_of",
+    "verify",
+]

@@ -1,5 +1,6 @@
 """Reading a workspace's checkpoints: by name, as a list, one file of one, two compared."""
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +9,13 @@ from datetime import UTC, datetime
 from backtrail.errors import StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import to_text
 from backtraild import naming
-from backtraild.model import TREE_MODE, Change, Changes, Checkpoint, Diff, Entry, FileChange, Path
+from backtraild.model import TREE_MODE, Change, Changes, Checkpoint, Diff, Entry, FileChange, Path, is_below
 from backtraild.state import Query
 from backtraild.store import ContentSource, describe, measure, pairs, restrict, trees, unified
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
+
+_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,24 @@ class History:
                 return Page(tuple(found), found[-1].number)
             found.append(checkpoint)
         return Page(tuple(found), None)
+
+    def touching(self, path: Path, first: int) -> Iterator[Checkpoint]:
+        """Checkpoints from a number on that changed a path or something below it, oldest first."""
+        self._recorder.catch_up()
+        while rows := self._parts.index.touching(path, first, _BATCH):
+            for number, certain in rows:
+                first = number + 1
+                with contextlib.suppress(StoreDamaged):  # not listed: what is listed can be restored
+                    checkpoint = self._parts.store.get(number)
+                    if certain or self._touches(checkpoint, path):
+                        yield checkpoint
+
+    def changed(self, checkpoint: Checkpoint, path: Path) -> tuple[FileChange, ...]:
+        """What a checkpoint changed at a path or below it."""
+        if not checkpoint.files_changed_complete and self._parent_tree_is_left(checkpoint):
+            changes = self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree)
+            return describe(restrict(changes, [path]), self._parts.store.objects).files
+        return tuple(change for change in checkpoint.files_changed if _is_of(change, path))
 
     def read(self, name: str, path: Path) -> Iterator[bytes]:
         """One file's content, piece by piece; a symlink's is where it points."""
@@ -148,6 +169,12 @@ class _Names:
 
     def newest_at(self, time: datetime) -> int | None:
         return self._index.newest_at(time)
+
+
+def _is_of(change: FileChange, path: Path) -> bool:
+    """Is this change at a path or below it, or did the file come from there?"""
+    places = (change.path,) if change.old_path is None else (change.path, change.old_path)
+    return any(place == path or is_below(place, path) for place in places)
 
 
 def compose(first: Changes, second: Changes) -> Changes:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 from backtrail.errors import StoreDamaged
+from backtraild import formats
 from backtraild.model import Changes, ObjectId, WorkspaceConfig
 from backtraild.state import Database, Index, Skips, StatTable, TableLost
 from backtraild.store import EMPTY_TREE, Store, trees
@@ -35,6 +36,7 @@ class Parts:
 def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:
     """Open the store of a workspace, making it where there is none."""
     os.makedirs(folder, 0o700, exist_ok=True)
+    formats.upgrade(folder)
     store = Store.create(os.path.join(folder, "repo.git"))
     database = Database(os.path.join(folder, "state.db"))
     return Parts(

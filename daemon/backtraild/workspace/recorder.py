@@ -1,9 +1,10 @@
 """Turning a look at the disk into a checkpoint."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from backtrail.errors import StoreFailed, WorkspaceUnavailable
 from backtraild.ignore import FolderRules
@@ -23,6 +24,8 @@ from backtraild.store import (
 )
 from backtraild.workspace.parts import Parts, reconcile
 from backtraild.workspace.root import Root
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,10 @@ class Recorder:
             self._table_is_behind = True  # those that are left get their rows again
             raise
 
+    def table_lost(self) -> None:
+        """Somebody else found the table damaged: what it knew of checkpoints is made again when it is needed."""
+        self._table_is_behind = True
+
     def catch_up(self) -> None:
         """Make sure that the table knows every checkpoint, also after it could not be written."""
         if self._table_is_behind:
@@ -116,15 +123,18 @@ class Recorder:
     def made_for(self, request: str) -> Checkpoint | None:
         """The checkpoint that was made for a request; None if none was, or if it is deleted."""
         check_request(request)
+        number = self.asked(lambda: self._parts.index.by_request(request))
+        return None if number is None else self._parts.store.get(number)
+
+    def asked(self, question: Callable[[], _Answer]) -> _Answer:
+        """What the table answers, brought up to date, and made anew if it turns out to be damaged."""
         self.catch_up()
-        parts = self._parts
         try:
-            with parts.database.transaction():
-                number = parts.index.by_request(request)
+            with self._parts.database.transaction():
+                return question()
         except TableLost:
-            reconcile(parts)
-            number = parts.index.by_request(request)
-        return None if number is None else parts.store.get(number)
+            reconcile(self._parts)
+            return question()
 
     @contextlib.contextmanager
     def look(self) -> Iterator[Look]:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from backtrail.errors import NothingToDo, StoreDamaged, UnknownPath, UsageError
@@ -11,35 +11,26 @@ from backtraild import durable
 from backtraild.meter import Meter
 from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path, is_below
 from backtraild.restore import Conflict, Outcome, Plan, Reason, apply, effort, make_plan, pending, recover
-from backtraild.state import Query
 from backtraild.store import restrict
 from backtraild.workspace.history import History, compose
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
+from backtraild.workspace.restoring import RestoreResult
+from backtraild.workspace.reversals import Reversals
+from backtraild.workspace.rewinds import REWIND, RewindNote, fingerprint
 
 _REQUEST, _CONFLICTS = "request", "conflicts"
 _CONFLICTS_TOLD = 100  # a commit holds only so much
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreResult:
-    """What a restore did, or would do. `result` is the checkpoint that records the state afterwards."""
-
-    checkpoint: Checkpoint
-    safety_checkpoint: Checkpoint | None
-    result: Checkpoint | None
-    written: tuple[Path, ...]
-    deleted: tuple[Path, ...]
-    unchanged: int
-    conflicts: tuple[Conflict, ...]
-    dry_run: bool
-
-
 class Restorer:
     """Restores and undoes, with a checkpoint before and one after."""
 
-    def __init__(self, parts: Parts, recorder: Recorder, history: History, meter: Meter) -> None:
+    def __init__(
+        self, parts: Parts, recorder: Recorder, history: History, reversals: Reversals, meter: Meter
+    ) -> None:
         self._parts = parts
+        self._reversals = reversals
         self._meter = meter
         self._recorder = recorder
         self._history = history
@@ -51,13 +42,21 @@ class Restorer:
         *,
         dirty: Iterable[Path] | None = None,
         request: str | None = None,
+        rewind: RewindNote | None = None,
     ) -> RestoreResult:
         """Make the workspace, or some paths of it, what a checkpoint holds.
 
         Only files that differ are written, and only what the safety checkpoint holds is replaced or deleted.
         `dirty` names what may have changed since the newest checkpoint; without it everything is looked at.
+        As part of a rewind, it is recorded even where no file differs.
         """
-        return self._go_back(self._history.find(name), paths, dirty, _note(request))
+        return self._go_back(self._history.find(name), paths, dirty, _note(request, rewind))
+
+    def rewind_conversation(
+        self, rewind: RewindNote, *, dirty: Iterable[Path] | None = None, request: str | None = None
+    ) -> RestoreResult:
+        """Record that a conversation goes back while all files stay; what is dirty is saved before."""
+        return self._record_only(dirty, _note(request, rewind))
 
     def preview(self, name: str, paths: Sequence[Path] = ()) -> RestoreResult:
         """What `restore` would do now, without doing any of it."""
@@ -66,27 +65,31 @@ class Restorer:
             since = compose(self._history.changes_since(target), look.changes)
             changes = {path: Change(change.new, change.old) for path, change in since.items()}
             plan = self._plan(target, changes, paths)
-        return _result(target, None, None, _as_outcome(plan), dry_run=True)
+        return replace(
+            _result(target, None, None, _as_outcome(plan), dry_run=True), fingerprint=_fingerprint(plan)
+        )
 
     def undo(self, *, dirty: Iterable[Path] | None = None, request: str | None = None) -> RestoreResult:
         """Bring back the state before the last restore. An undo is a restore: undone again, it is redone."""
         self.recover()  # an interrupted restore is the last one
-        rows = self._parts.index.select(Query(limit=1, kind=Kind.RESTORE))
-        last = self._parts.store.get(rows[0][0]) if rows else None
+        self._reversals.catch_up()
+        last = self._reversals.last_restore()
         if last is None or "safety" not in last.metadata:
             raise NothingToDo("There is no restore to undo.")
+        inverse = self._reversals.inverse(last)
+        note = {"undoes": last.number, **_note(request, inverse)}
+        if inverse is not None and not inverse.scope.has_files:
+            return self._record_only(dirty, note)
         safety = self._parts.store.get(int(last.metadata["safety"]))
         paths = [from_text(path) for path in last.metadata["paths"]]
-        return self._go_back(safety, paths, dirty, {"undoes": last.number, **_note(request)})
+        return self._go_back(safety, paths, dirty, note)
 
     def needed_by_undo(self) -> frozenset[int]:
         """The checkpoints without which the last restore, be it recorded yet or not, could not be undone."""
         needed = {(pending(self._parts.journal) or {}).get("safety")}
-        rows = self._parts.index.select(Query(limit=1, kind=Kind.RESTORE))
-        for number, _ in rows:
-            needed.add(number)
-            with contextlib.suppress(StoreDamaged):  # then it can't be undone anyway
-                needed.add(self._parts.store.get(number).metadata.get("safety"))
+        with contextlib.suppress(StoreDamaged):  # then it can't be undone anyway
+            last = self._reversals.last_restore()
+            needed |= set() if last is None else {last.number, last.metadata.get("safety")}
         return frozenset(number for number in needed if number is not None)
 
     def done_for(self, request: str) -> RestoreResult | None:
@@ -100,6 +103,7 @@ class Restorer:
             return None
         if made.kind is not Kind.RESTORE:
             raise UsageError(f"Request {request} made checkpoint {made.number}, which is no restore.")
+        self._reversals.catch_up()
         return self._told_again(made)
 
     def recover(self) -> None:
@@ -120,19 +124,15 @@ class Restorer:
         self, target: Checkpoint, paths: Sequence[Path], dirty: Iterable[Path] | None, note: Mapping[str, Any]
     ) -> RestoreResult:
         self.recover()  # an earlier one may be in place but not yet recorded
+        self._reversals.catch_up()
         saved = self._save_before(target, dirty, allow_empty=False)
         newest = self._parts.store.newest_tree()
         plan = self._plan(target, self._parts.changes_between(newest, target.tree), paths)
-        if plan.is_empty:
+        if plan.is_empty and REWIND not in note:
             return _result(target, saved, None, _as_outcome(plan), dry_run=False)
         # Even where nothing was new to save, the state before gets a checkpoint of its own for `undo`.
         safety = saved or self._save_before(target, (), allow_empty=True)
-        context = {
-            "restored": target.number,
-            "safety": safety.number if safety else None,
-            "paths": [to_text(path) for path in paths],
-            **note,
-        }
+        context = _context_of(target, safety, paths, note)
         recorded: list[Checkpoint | None] = []
 
         def record(done: Outcome) -> None:
@@ -144,7 +144,21 @@ class Restorer:
         outcome = apply(
             parts.root, plan, parts.store.objects, parts.journal, context, record=record, progress=progress
         )
+        if plan.is_empty:
+            record(outcome)  # a rewind in which no file differs
+        if REWIND in note:
+            self._reversals.finish()
         return _result(target, safety, recorded[0], outcome, dry_run=False)
+
+    def _record_only(self, dirty: Iterable[Path] | None, note: Mapping[str, Any]) -> RestoreResult:
+        """A checkpoint that changes no file, for what happens to a conversation alone."""
+        self.recover()
+        self._reversals.catch_up()
+        self._recorder.save(Intent(Kind.PRE_RESTORE, "Before rewinding the conversation"), dirty)
+        newest = self._history.find("@")
+        recorded = self._record(_context_of(newest, newest, (), note), (), ())
+        self._reversals.finish()
+        return _result(newest, newest, recorded, Outcome((), (), (), self._count(()), ()), dry_run=False)
 
     def _save_before(
         self, target: Checkpoint, dirty: Iterable[Path] | None, *, allow_empty: bool
@@ -175,13 +189,11 @@ class Restorer:
     def _record(
         self, context: Mapping[str, Any], touched: Iterable[Path] | None, conflicts: Sequence[Conflict]
     ) -> Checkpoint | None:
-        verb = "Undid" if "undoes" in context else "Restored"
-        number = context.get("undoes", context["restored"])
-        what = f"restore {number}" if "undoes" in context else f"checkpoint {number}"
         told = [(to_text(conflict.path), conflict.reason.name) for conflict in conflicts[:_CONFLICTS_TOLD]]
         metadata = {**context, **({_CONFLICTS: told} if told else {})}
         request = metadata.pop(_REQUEST, None)
-        intent = Intent(Kind.RESTORE, f"{verb} {what}", metadata=metadata, request=request)
+        session = metadata.get(REWIND, {}).get("session")
+        intent = Intent(Kind.RESTORE, _message(context), session, metadata=metadata, request=request)
         return self._recorder.save(intent, touched, allow_empty=True)
 
     def _plan(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> Plan:
@@ -205,8 +217,38 @@ class Restorer:
                 )
 
 
-def _note(request: str | None) -> dict[str, Any]:
-    return {} if request is None else {_REQUEST: request}
+def _note(request: str | None, rewind: RewindNote | None = None) -> dict[str, Any]:
+    asked = {} if request is None else {_REQUEST: request}
+    return asked if rewind is None else {**asked, **rewind.metadata()}
+
+
+def _context_of(
+    target: Checkpoint, safety: Checkpoint | None, paths: Sequence[Path], note: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the journal of a restore holds, and the checkpoint that records it."""
+    return {
+        "restored": target.number,
+        "safety": safety.number if safety else None,
+        "paths": [to_text(path) for path in paths],
+        **note,
+    }
+
+
+def _message(context: Mapping[str, Any]) -> str:
+    if "undoes" in context:
+        return f"Undid restore {context['undoes']}"
+    rewind = context.get(REWIND)
+    if rewind is None:
+        return f"Restored checkpoint {context['restored']}"
+    side = "before" if rewind["before"] else "after"
+    return f"Rewound session {rewind['session']} to {side} turn {rewind['turn']}"
+
+
+def _fingerprint(plan: Plan) -> str:
+    writes = [(write.path, write.old, write.new) for write in plan.writes]
+    modes = [(change.path, change.old, change.new) for change in plan.mode_changes]
+    deletes = [(delete.path, delete.old) for delete in plan.deletes]
+    return fingerprint(writes, modes, deletes, plan.conflicts)
 
 
 def _context(recorded: Checkpoint) -> dict[str, Any]:

@@ -2,19 +2,30 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from backtrail.errors import NothingToDo
 from backtraild.meter import Meter, silent
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
+from backtraild.redaction import Redactor
 from backtraild.scan import NoObserver, Observer
+from backtraild.sessions import Sessions
+from backtraild.state import Query
+from backtraild.transcripts import Transcripts
 from backtraild.workspace import losses
+from backtraild.workspace.annals import Annals
+from backtraild.workspace.blame import Blame
 from backtraild.workspace.history import History
 from backtraild.workspace.parts import open_parts, reconcile
 from backtraild.workspace.pieces import Pieces
 from backtraild.workspace.pins import TemporaryPins
 from backtraild.workspace.pruner import Pruner, PruneResult
 from backtraild.workspace.recorder import Recorder
-from backtraild.workspace.restorer import Restorer, RestoreResult
+from backtraild.workspace.restorer import Restorer
+from backtraild.workspace.restoring import RestoreResult
+from backtraild.workspace.reversals import Reversals
+from backtraild.workspace.rewinder import Rewinder
+from backtraild.workspace.versions import Versions
 
 
 class Workspace:
@@ -31,23 +42,35 @@ class Workspace:
         config: WorkspaceConfig | None = None,
         observer: Observer | None = None,
         meter: Meter | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         meter = meter or silent()
+        self.redactor = redactor or Redactor()
         self._parts = open_parts(root, folder, config or WorkspaceConfig())
         try:
             self._recorder = Recorder(self._parts, observer or NoObserver(), meter)
             self.history = History(self._parts, self._recorder)
             self.pieces = Pieces(self._parts, self.history)
+            annals = Annals(self._parts, self._recorder)
+            self.log = Versions(self._parts, annals).log
+            self.blame = Blame(annals, self.history, self._recorder, self._parts.store.objects).lines
             self._pins = TemporaryPins(self._parts)
-            self._restorer = Restorer(self._parts, self._recorder, self.history, meter)
+            self.transcripts = Transcripts(self._parts.store, self.redactor, self._parts.database)
+            self.sessions = self._open_sessions()
+            reversals = Reversals(self._parts, self._recorder, self.sessions)
+            self._restorer = Restorer(self._parts, self._recorder, self.history, reversals, meter)
             self._pruner = Pruner(self._parts, self._recorder, self._restorer)
+            rewinder = Rewinder(self._parts, self._recorder, self.history, self._restorer, self.sessions)
             self._restorer.recover()
             reconcile(self._parts)
+            self.sessions.reconcile()
+            reversals.catch_up()
         except BaseException:
             self._parts.database.close()
             raise
         self.restore = self._restorer.restore
         self.preview = self._restorer.preview
+        self.plan_rewind, self.rewind = rewinder.plan, rewinder.carry_out
         self.made_for = self._recorder.made_for
         self.restored_for = self._restorer.done_for
 
@@ -78,6 +101,12 @@ class Workspace:
         """Bring back the state before the last restore."""
         self._recorder.catch_up()
         return self._restorer.undo(dirty=dirty, request=request)
+
+    def checkpoints_of(self, session: str) -> tuple[int, ...]:
+        """The checkpoints that were made for a session, oldest first."""
+        query = Query(limit=-1, session=session)
+        rows = self._recorder.asked(lambda: self._parts.index.select(query))
+        return tuple(sorted(number for number, _ in rows))
 
     def enter_folder(self, path: Path) -> None:
         """Have a folder that has just appeared observed at once."""
@@ -148,6 +177,17 @@ class Workspace:
     def pin_for(self, number: int, seconds: float) -> None:
         """Keep a checkpoint for a while whatever retention says."""
         self._pins.pin(number, time.time() + seconds)
+
+    def _open_sessions(self) -> Sessions:
+        parts = self._parts
+        return Sessions(
+            parts.store,
+            parts.database,
+            self.transcripts,
+            self.redactor,
+            lambda: datetime.now(UTC),
+            self._recorder.table_lost,
+        )
 
     def release_pins(self) -> None:
         """Let go of those that were kept for a while which is over."""

@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backtrail import protocol
+from backtrail.methods import methods
 from support.answering import Answering, answering
 from support.wire import Wire
 
 EXAMPLES = int(os.environ.get("BACKTRAIL_EXAMPLES", "40"))
 # `stop` ends the daemon, and a watched folder would go with the first `unwatch`.
 ASKED = sorted(
-    (method for method in protocol.methods() if method.name not in ("stop", "unwatch")),
+    (method for method in methods() if method.name not in ("stop", "unwatch")),
     key=lambda method: method.name,
 )
 
@@ -58,6 +59,21 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
+tools = st.fixed_dictionaries(
+    {"name": texts},
+    optional={
+        "id": texts,
+        "input": anything,
+        "started": st.sampled_from(
+            ["2026-11-16T08:00:00Z", "0001-01-01T00:00:00+23:59", "2026-11-16T08:00:00", "now"]
+        ),
+    },
+)
+conversations = st.one_of(
+    st.fixed_dictionaries({"messages": st.lists(anything, max_size=3)}),
+    st.fixed_dictionaries({"content": texts}),
+    st.fixed_dictionaries({"path": paths}),
+)
 FITTING: dict[Any, st.SearchStrategy[Any]] = {
     str: texts,
     int: numbers,
@@ -67,6 +83,22 @@ FITTING: dict[Any, st.SearchStrategy[Any]] = {
     int | None: numbers | st.none(),
     list[str]: st.lists(texts, max_size=3),
     dict[str, Any]: st.dictionaries(texts, anything, max_size=3),
+    dict[str, Any] | None: st.dictionaries(texts, anything, max_size=3) | st.none(),
+    protocol.Tool: tools,
+    list[protocol.Tool]: st.lists(tools, max_size=2),
+    protocol.Conversation: conversations,
+    protocol.Conversation | None: conversations | st.none(),
+}
+turns = st.one_of(st.just(1), st.none(), numbers)
+WORDS = {
+    "turn": turns,
+    "to_turn": turns,
+    "before_turn": turns,
+    "scope": st.sampled_from(["files", "conversation", "both", "", "none"]),
+    "type": st.sampled_from(["auto", "manual", "checkpoint", "task", "chat", "phase", "file", ""]),
+    "status": st.sampled_from(["active", "idle", "ended", ""]),
+    "folder": texts.filter(lambda text: not text.startswith(("/", '"')))
+    | st.sampled_from(["/", "/proc", "/etc"]),
 }
 
 
@@ -86,14 +118,29 @@ def wire(server: Answering) -> Iterator[Wire]:
 
 
 def asked(method: protocol.Method[Any, Any], workspace: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Parameters, most of which have the type that the method wants."""
-    fields = {}
-    for field in msgspec.structs.fields(method.params):
-        fitting = FITTING.get(field.type, anything)
-        if field.encode_name == "workspace":
-            fitting = st.just(workspace) | texts
-        fields[field.encode_name] = st.one_of(fitting, fitting, fitting, anything)
-    return st.fixed_dictionaries({}, optional=fields) | st.dictionaries(texts, anything, max_size=3)
+    """Parameters: all of the types that the method wants, or some of others."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(method.params)}
+    fitting = {name: fitting_for(name, field.type) for name, field in fields.items()}
+    required = {name: fitting[name] for name, field in fields.items() if field.required}
+    if "workspace" in required:
+        required["workspace"] = st.just(workspace)
+    optional = {name: each for name, each in fitting.items() if name not in required}
+    # A folder that happens to fit would be made, and watched from then on.
+    wild = {name: each if name == "folder" else each | anything for name, each in fitting.items()}
+    return st.one_of(
+        st.fixed_dictionaries(required),
+        st.fixed_dictionaries(required, optional=optional),
+        st.fixed_dictionaries({}, optional=wild),
+        st.dictionaries(texts, anything, max_size=3),
+    )
+
+
+def fitting_for(name: str, kind: Any) -> st.SearchStrategy[Any]:
+    """What a parameter of this name and type may well be."""
+    if name in WORDS:
+        return WORDS[name]
+    fitting = FITTING.get(kind, anything)
+    return st.just("s") | fitting if name == "session" else fitting
 
 
 @pytest.mark.parametrize("method", ASKED, ids=lambda method: method.name)
@@ -102,6 +149,7 @@ def test_every_method_answers_whatever_it_is_asked(
 ):
     """Clients are written by others, in other languages, with mistakes of their own."""
     (entry,) = server.service.workspaces()
+    wire.result("save", workspace=entry.id, session="s", turn=1, conversation={"messages": [1, "two"]})
 
     @settings(
         max_examples=EXAMPLES,

@@ -11,31 +11,10 @@ import pytest
 import zmq
 
 from backtrail import protocol, values
-from backtraild.server import calls, works
-from support.answering import Answering, answering
+from backtrail.methods import methods
+from backtraild.server import calls, session_calls, session_works, works
+from support.answering import Bench, answering
 from support.watching import eventually
-from support.wire import Wire
-
-
-class Bench:
-    """A server, a connection to it, and one watched folder."""
-
-    def __init__(self, server: Answering, wire: Wire) -> None:
-        self.server, self.wire = server, wire
-        self.root = server.folder_with(a="one\n", b="two\n")
-        self.id = wire.result("watch", path=str(self.root))["workspace"]
-
-    def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        return self.wire.result(method, workspace=self.id, **params)
-
-    def fail(self, method: str, **params: Any) -> tuple[str, str]:
-        error = self.wire.error(method, workspace=self.id, **params)
-        return error["data"]["code"], error["message"]
-
-    def save(self, **files: str) -> dict[str, Any]:
-        for name, content in files.items():
-            (self.root / name).write_text(content)
-        return self.ask("save", allow_empty=True)
 
 
 @pytest.fixture
@@ -48,7 +27,8 @@ def test_every_method_of_the_protocol_has_exactly_one_that_does_it():
     """A method that is announced and not there would be found by a user."""
     here = [protocol.PING.name, protocol.STOP.name]
     done = [*here, *works.BY_NAME, *calls.SLOW, *calls.QUICK]
-    assert sorted(done) == sorted(method.name for method in protocol.methods())
+    done += [*session_works.BY_NAME, *session_calls.SLOW]
+    assert sorted(done) == sorted(method.name for method in methods())
 
 
 def test_ping_tells_which_daemon_answers(bench: Bench):

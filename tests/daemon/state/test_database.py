@@ -169,5 +169,5 @@ def test_damage_anywhere_is_reported_or_healed_and_never_lasts(seed: int, path: 
             break
         except StoreFailed:
             failures += 1
-    assert failures == 1
+    assert failures <= 1  # none where the damage showed at opening, or fell on a table that is empty
     database.close()

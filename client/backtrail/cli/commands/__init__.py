@@ -17,6 +17,7 @@ class Entry(NamedTuple):
 _FOLDERS = "Watch folders"
 _HISTORY = "Save and look"
 _BACK = "Go back"
+_TALK = "Conversations and history"
 _KEEP = "Keep and let go"
 _RUNNING = "Run it"
 
@@ -35,11 +36,30 @@ COMMANDS = {
     "events": Entry(_HISTORY, "events", "follow what happens"),
     "restore": Entry(_BACK, "restoring", "make files what they were"),
     "undo": Entry(_BACK, "restoring", "take the last restore back"),
+    "rewind": Entry(_TALK, "rewinding", "take files and conversation back to a turn"),
+    "resume": Entry(_TALK, "continuing", "tell all that is needed to go on with a session"),
+    "fork": Entry(_TALK, "continuing", "go on from an earlier point, in a new folder"),
+    "branch": Entry(_TALK, "continuing", "make a checkpoint a branch of your git repository"),
+    "timeline": Entry(_TALK, "timeline", "show what happened, in order"),
+    "log": Entry(_TALK, "history", "show every change of a file, and what was asked for"),
+    "blame": Entry(_TALK, "history", "show where each line of a file is from"),
+    "search": Entry(_TALK, "history", "find words in conversations and paths"),
+    "session list": Entry(_TALK, "sessions", "list conversations, the last used first"),
+    "session show": Entry(_TALK, "sessions", "show a conversation's turns and what is known of it"),
+    "session history": Entry(_TALK, "sessions", "show what was said"),
+    "session export": Entry(_TALK, "sessions", "write a conversation as lines of JSON"),
+    "session delete": Entry(_TALK, "sessions", "delete a conversation"),
+    "session start": Entry(_TALK, "telling", "begin a session, or tell about it"),
+    "session update": Entry(_TALK, "telling", "change what is known of a session"),
+    "session end": Entry(_TALK, "telling", "end a session"),
+    "session turn": Entry(_TALK, "telling", "begin a turn: keep the state before it"),
+    "session attach": Entry(_TALK, "telling", "record a conversation by itself"),
     "pin": Entry(_KEEP, "keeping", "keep a checkpoint for ever"),
     "unpin": Entry(_KEEP, "keeping", "leave a checkpoint to retention again"),
     "delete": Entry(_KEEP, "keeping", "let go of checkpoints"),
     "prune": Entry(_KEEP, "keeping", "let go of what retention does not keep"),
     "verify": Entry(_KEEP, "verifying", "check every byte that is stored"),
+    "migrate": Entry(_KEEP, "migrating", "bring stores of an older Backtrail up to date"),
     "doctor": Entry(_RUNNING, "doctor", "look for what keeps Backtrail from working"),
     "daemon start": Entry(_RUNNING, "daemon", "start the daemon if none is running"),
     "daemon stop": Entry(_RUNNING, "daemon", "save what is pending and end the daemon"),

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from backtrail.cli import commands, typed
 from backtrail.cli.characters import visible
-from backtrail.cli.command import CHECKPOINT, WORKSPACE, Argument, Command
+from backtrail.cli.command import CHECKPOINT, SESSION, SESSION_OR_CHECKPOINT, WORKSPACE, Argument, Command
 from backtrail.cli.invocation import Invocation
 from backtrail.cli.parser import options_parser, split_command
 from backtrail.client import Client
@@ -14,7 +14,7 @@ from backtrail.protocol import LIST_SUMMARIES, List
 
 # Somebody waits with a finger on the key.
 _SECONDS = 1.0
-_CHECKPOINTS = 200
+_MOST = 200
 
 Candidate = tuple[str, str]
 
@@ -59,7 +59,7 @@ def _of_command(name: str, rest: list[str], before: list[str]) -> Iterable[Candi
     }
     last = options.get(before[-1])
     if last is not None and last.nargs is None:  # it takes a value, which comes now
-        return _values(last)
+        return _values(last, before)
     return [*_positional(command, _place(rest, options), before), *_options(options)]
 
 
@@ -69,10 +69,10 @@ def _options(options: dict[str, Action]) -> Iterator[Candidate]:
             yield text, action.help or ""
 
 
-def _values(option: Action) -> Iterable[Candidate]:
+def _values(option: Action, before: list[str]) -> Iterable[Candidate]:
     if option.choices is not None:
         return [(str(choice), "") for choice in option.choices]
-    return _workspaces() if option.dest == "workspace" else ()
+    return _named(option.dest, before)
 
 
 def _place(words: list[str], options: dict[str, Action]) -> int:
@@ -94,9 +94,19 @@ def _positional(command: Command, place: int, before: list[str]) -> Iterable[Can
         return ()
     if argument.choices:
         return [(choice, "") for choice in argument.choices]
-    if argument.names == CHECKPOINT:
-        return _checkpoints(before)
-    return _workspaces() if argument.names == WORKSPACE else ()
+    return _named(argument.names, before)
+
+
+def _named(what: str, before: list[str]) -> Iterable[Candidate]:
+    """All things of a kind that a word may name."""
+    if what == WORKSPACE:
+        return _workspaces()
+    found: list[Candidate] = []
+    if what in (SESSION, SESSION_OR_CHECKPOINT):
+        found += _sessions(before)
+    if what in (CHECKPOINT, SESSION_OR_CHECKPOINT):
+        found += _checkpoints(before)
+    return found
 
 
 def _argument_at(arguments: tuple[Argument, ...], place: int) -> Argument | None:
@@ -106,12 +116,26 @@ def _argument_at(arguments: tuple[Argument, ...], place: int) -> Argument | None
 
 
 def _checkpoints(before: list[str]) -> Iterator[Candidate]:
-    named = [value for word, value in pairwise(before) if word in ("-w", "--workspace")]
-    params = List(workspace=typed.workspace(named[-1] if named else None), limit=_CHECKPOINTS)
+    params = List(workspace=_workspace(before), limit=_MOST)
     with Client(autostart=False, timeout=_SECONDS) as client:
         page = client.call(LIST_SUMMARIES, params)
     for found in page.checkpoints:
         yield str(found.number), found.message.strip().partition("\n")[0]
+
+
+def _sessions(before: list[str]) -> Iterator[Candidate]:
+    from backtrail.session_protocol import SESSION_LIST, SessionList  # few words name a session
+
+    params = SessionList(workspace=_workspace(before), limit=_MOST)
+    with Client(autostart=False, timeout=_SECONDS) as client:
+        page = client.call(SESSION_LIST, params)
+    for found in page.sessions:
+        yield found.session, found.title or found.agent
+
+
+def _workspace(before: list[str]) -> str:
+    named = [value for word, value in pairwise(before) if word in ("-w", "--workspace")]
+    return typed.workspace(named[-1] if named else None)
 
 
 def _workspaces() -> Iterator[Candidate]:

@@ -10,6 +10,7 @@ from backtrail.cli.characters import visible
 from backtrail.cli.command import CHECKPOINT, FILE, OF_CHECKPOINT, OF_WORKSPACE, Argument, Command
 from backtrail.cli.confirming import confirm
 from backtrail.cli.invocation import Invocation, tell
+from backtrail.cli.scope import add_scope_options
 from backtrail.cli.terminal import Screen, can_ask
 from backtrail.cli.words import count
 from backtrail.errors import UsageError
@@ -21,14 +22,15 @@ def _restore(invocation: Invocation) -> int:
     options = invocation.options
     workspace = typed.workspace(options.workspace)
     name, paths = _wanted(invocation, workspace)
+    params = Restore(workspace=workspace, checkpoint=name, paths=paths, scope=_scope(options.scope, paths))
     if not options.yes or options.dry_run:
-        plan = _plan(invocation, Restore(workspace=workspace, checkpoint=name, paths=paths, dry_run=True))
-        if options.dry_run or not (plan.written or plan.deleted):
-            invocation.give(plan, lambda screen: render.restore_plan(plan, screen))
+        plan = _plan(invocation, msgspec.structs.replace(params, dry_run=True))
+        if options.dry_run or not (plan.written or plan.deleted or params.scope != "files"):
+            invocation.give(plan, lambda screen: _plan_text(plan, params.scope, screen))
             return 0
-        _confirm(invocation, plan)
-        name = plan.checkpoint.id  # `@~1` may mean another one by now: what was agreed to is restored
-    params = Restore(workspace=workspace, checkpoint=name, paths=paths)
+        _confirm(invocation, plan, params.scope)
+        # `@~1` may mean another one by now: what was agreed to is restored.
+        params = msgspec.structs.replace(params, checkpoint=plan.checkpoint.id)
     _done(invocation, invocation.ask_patiently(RESTORE, params, "Restoring"))
     return 0
 
@@ -56,21 +58,35 @@ def _wanted(invocation: Invocation, workspace: str) -> tuple[str, list[str]]:
     return name, typed.paths_in(root, given)
 
 
+def _scope(given: str | None, paths: list[str]) -> str:
+    if given in ("conversation", "both") and paths:
+        raise UsageError(
+            f"--{given} takes the whole of a session back, and can't be limited to paths.",
+            "Restore the paths by themselves, without it.",
+        )
+    return given or "files"
+
+
 def _plan(invocation: Invocation, params: Restore) -> RestoreResult:
     return invocation.ask_patiently(RESTORE, params, "Looking")
 
 
-def _confirm(invocation: Invocation, plan: RestoreResult) -> None:
+def _plan_text(plan: RestoreResult, scope: str, screen: Screen) -> str:
+    return render.restore_plan(plan, screen, with_conversation=scope != "files")
+
+
+def _confirm(invocation: Invocation, plan: RestoreResult, scope: str) -> None:
     """The plan goes to stderr, with the question: it is not the result."""
     if not invocation.json and can_ask():
         screen = Screen.of(sys.stderr, invocation.options.colour)
-        tell(render.restore_plan(plan, screen))
+        tell(_plan_text(plan, scope, screen))
     written, deleted = count(len(plan.written), "file"), count(len(plan.deleted), "file")
     target = f"checkpoint {plan.checkpoint.number}"
+    talk = "" if scope == "files" else " The conversation would go back, too."
     confirm(
         invocation,
-        f"Go back to {target}?",
-        f"Going back to {target} would write {written} and delete {deleted}.",
+        f"Go back to {target}{' with the conversation' * bool(talk)}?",
+        f"Going back to {target} would write {written} and delete {deleted}.{talk}",
     )
 
 
@@ -85,7 +101,7 @@ def _done(invocation: Invocation, result: RestoreResult) -> None:
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be written and deleted")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    parser.add_argument("--files", action="store_true", help="restore files (the default)")
+    add_scope_options(parser, "files")
 
 
 COMMANDS = {
@@ -93,7 +109,8 @@ COMMANDS = {
         _restore,
         "Make the workspace, or some paths of it, what a checkpoint holds. Shows its plan and asks first, unless\n"
         "--yes is given. The state before is saved as a checkpoint, so that `backtrail undo` takes it back.\n"
-        "What no checkpoint holds is never overwritten or deleted: such paths are named and left alone.",
+        "What no checkpoint holds is never overwritten or deleted: such paths are named and left alone.\n"
+        "With --conversation or --both, the session whose turn ended with the checkpoint goes back to it as well.",
         "backtrail restore 42 src/app.py\nbacktrail restore '@{10 minutes ago}' --dry-run",
         (*OF_CHECKPOINT, 13),
         (

@@ -1,101 +1,102 @@
 """An event as one line: when, in which workspace, and what happened."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from datetime import datetime
 
 from backtrail.cli.characters import cut_start, pad, visible
-from backtrail.cli.render import cells
+from backtrail.cli.render import cells, session_events
+from backtrail.cli.render.session_events import Happened, Tell, number, text
 from backtrail.cli.terminal import Screen
 from backtrail.cli.words import count
 from backtrail.values import CheckpointEvent
 
 _NAME = 16
-Tell = Callable[[CheckpointEvent, Screen], str]
 
 
 def event(happened: CheckpointEvent, screen: Screen) -> str:
     """One line, however little is known of this type of event."""
-    time = happened.timestamp.astimezone(screen.zone)
-    today = time.date() == screen.now.astimezone(screen.zone).date()
-    when = f"{time:%H:%M:%S}" if today else f"{time:%Y-%m-%d %H:%M:%S}"
     name = visible(happened.root.rstrip("/").rpartition("/")[2] or "backtrail")
     place = pad(cut_start(name, _NAME, screen.sign("…")), _NAME)
-    told = _TELLS.get(happened.type, _other)(happened, screen)
-    return f"{screen.paint(when, 'dim')}  {place}  {told}\n"
+    time = screen.paint(when(happened.timestamp, screen), "dim")
+    return f"{time}  {place}  {told(happened.type, happened, screen)}\n"
 
 
-def _checkpoint(happened: CheckpointEvent, screen: Screen) -> str:
+def told(type_: str, happened: Happened, screen: Screen) -> str:
+    """What happened."""
+    tell = _TELLS.get(type_)
+    return _other(type_, happened) if tell is None else tell(happened, screen)
+
+
+def when(time: datetime, screen: Screen) -> str:
+    """To the second, and the day only if it is another one."""
+    local = time.astimezone(screen.zone)
+    today = local.date() == screen.now.astimezone(screen.zone).date()
+    return f"{local:%H:%M:%S}" if today else f"{local:%Y-%m-%d %H:%M:%S}"
+
+
+def _checkpoint(happened: Happened, screen: Screen) -> str:
     data = happened.data
-    lines = cells.lines(_number(data, "insertions"), _number(data, "deletions"), screen)
+    lines = cells.lines(number(data, "insertions"), number(data, "deletions"), screen)
     parts = [
         screen.paint(f"{happened.checkpoint}", "bold"),
-        cells.kind(_text(data, "kind"), screen),
+        cells.kind(text(data, "kind"), screen),
         visible(str(data.get("message", "")).strip().partition("\n")[0]),
         lines,
     ]
     return "  ".join(filter(None, parts))
 
 
-def _initialized(happened: CheckpointEvent, screen: Screen) -> str:
-    return f"{screen.paint('ready', 'green')}: {count(_number(happened.data, 'files'), 'file')} captured"
+def _initialized(happened: Happened, screen: Screen) -> str:
+    return f"{screen.paint('ready', 'green')}: {count(number(happened.data, 'files'), 'file')} captured"
 
 
-def _deleted(happened: CheckpointEvent, _: Screen) -> str:
+def _deleted(happened: Happened, _: Screen) -> str:
     return f"checkpoint {happened.checkpoint} deleted"
 
 
-def _pruned(happened: CheckpointEvent, _: Screen) -> str:
-    return f"{count(_number(happened.data, 'count'), 'checkpoint')} let go by retention"
+def _pruned(happened: Happened, _: Screen) -> str:
+    return f"{count(number(happened.data, 'count'), 'checkpoint')} let go by retention"
 
 
-def _added(_happened: CheckpointEvent, _: Screen) -> str:
+def _added(_happened: Happened, _: Screen) -> str:
     return "watched from now on"
 
 
-def _removed(happened: CheckpointEvent, _: Screen) -> str:
+def _removed(happened: Happened, _: Screen) -> str:
     return "watched no more" + (", its checkpoints are deleted" if happened.data.get("purged") else "")
 
 
-def _degraded(happened: CheckpointEvent, screen: Screen) -> str:
-    return f"{screen.paint('degraded', 'yellow')}: {_text(happened.data, 'reason')}"
+def _degraded(happened: Happened, screen: Screen) -> str:
+    return f"{screen.paint('degraded', 'yellow')}: {text(happened.data, 'reason')}"
 
 
-def _recovered(happened: CheckpointEvent, screen: Screen) -> str:
-    return f"{screen.paint('recovered', 'green')}; it was: {_text(happened.data, 'reason')}"
+def _recovered(happened: Happened, screen: Screen) -> str:
+    return f"{screen.paint('recovered', 'green')}; it was: {text(happened.data, 'reason')}"
 
 
-def _failed(happened: CheckpointEvent, screen: Screen) -> str:
-    told = f"{screen.paint('error', 'red')}: {_text(happened.data, 'reason')}"
-    return " ".join(filter(None, (told, _text(happened.data, "hint"))))
+def _failed(happened: Happened, screen: Screen) -> str:
+    told = f"{screen.paint('error', 'red')}: {text(happened.data, 'reason')}"
+    return " ".join(filter(None, (told, text(happened.data, "hint"))))
 
 
-def _mass_change(happened: CheckpointEvent, screen: Screen) -> str:
+def _mass_change(happened: Happened, screen: Screen) -> str:
     data = happened.data
-    deleted, rewritten = (f"{_number(data, name):,} {name}" for name in ("deleted", "rewritten"))
-    of = count(_number(data, "files"), "file")
+    deleted, rewritten = (f"{number(data, name):,} {name}" for name in ("deleted", "rewritten"))
+    of = count(number(data, "files"), "file")
     kept = f"checkpoint {happened.checkpoint}, made before it, is kept"
     return f"{screen.paint('many files at once', 'yellow')}: {deleted} and {rewritten} of {of}; {kept}"
 
 
-def _progress(happened: CheckpointEvent, screen: Screen) -> str:
+def _progress(happened: Happened, screen: Screen) -> str:
     data = happened.data
     total = data.get("total")
     of = f" of {total:,}" if isinstance(total, int) else ""
-    return screen.paint(f"{_text(data, 'phase')} {_number(data, 'done'):,}{of} {_text(data, 'unit')}", "dim")
+    return screen.paint(f"{text(data, 'phase')} {number(data, 'done'):,}{of} {text(data, 'unit')}", "dim")
 
 
-def _other(happened: CheckpointEvent, _: Screen) -> str:
-    number = "" if happened.checkpoint is None else f" {happened.checkpoint}"
-    return f"{visible(happened.type).replace('_', ' ')}{number}"
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    return visible(str(data.get(name) or ""))
-
-
-def _number(data: Mapping[str, Any], name: str) -> int:
-    value = data.get(name)
-    return value if isinstance(value, int) else 0
+def _other(type_: str, happened: Happened) -> str:
+    checkpoint = "" if happened.checkpoint is None else f" {happened.checkpoint}"
+    return f"{visible(type_).replace('_', ' ')}{checkpoint}"
 
 
 _TELLS: Mapping[str, Tell] = {
@@ -111,4 +112,5 @@ _TELLS: Mapping[str, Tell] = {
     "error": _failed,
     "mass_change": _mass_change,
     "progress": _progress,
+    **session_events.TELLS,
 }

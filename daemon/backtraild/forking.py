@@ -1,0 +1,140 @@
+"""Forks: a new folder with the files of an earlier point, watched, and a session that goes on in it.
+
+No history is copied: the new folder's first checkpoint is the point that it comes from.
+"""
+
+import contextlib
+import logging
+import os
+import stat
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from backtrail.errors import BacktrailError
+from backtraild import origins
+from backtraild.asking import Asking
+from backtraild.meter import Meter
+from backtraild.model import Job
+from backtraild.origins import Origin
+from backtraild.registry import Registered
+from backtraild.restore import Ground, Population
+from backtraild.sessions import check_session_id
+from backtraild.store import StoreReader, trees
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A fork. `checkpoint` is the first one of the new folder, `forked_from` a session, or else a workspace."""
+
+    workspace: str
+    root: str
+    checkpoint: int
+    session: str | None
+    forked_from: str
+    forked_at: str
+    files: int
+
+
+class Forking(Asking):
+    """Whoever watches folders can fork them. May be called in any thread."""
+
+    @abstractmethod
+    def entry(self, workspace: str) -> Registered:
+        """A watched folder by its id."""
+
+    @abstractmethod
+    def store(self, workspace: str) -> Path:
+        """The folder in which the checkpoints of a workspace lie."""
+
+    @abstractmethod
+    def watched_anew(
+        self, path: str, like: Registered, fill: Callable[[Meter], None], *, job: Job = None
+    ) -> AbstractContextManager[Registered]:
+        """Fill a folder and watch it from now on, configured like another; if the block fails, no more."""
+
+    def fork(
+        self,
+        workspace: str,
+        folder: str,
+        session: str | None = None,
+        turn: int | None = None,
+        checkpoint: str | None = None,
+        new_session: str | None = None,
+        *,
+        job: Job = None,
+    ) -> Forked:
+        """Begin a new folder at a session's turn, at its last one, or at a checkpoint.
+
+        The folder does not exist, or is empty. The session that goes on in it carries the conversation up to that
+        point and tells where it comes from; a checkpoint that belongs to no session has none, unless it is named.
+        Whatever fails, nothing of a half-made fork is left.
+        """
+        source = self.entry(workspace)
+        if new_session is not None:
+            check_session_id(new_session)
+        origin = self.ask(workspace, origins.find(session, turn, checkpoint))
+        ground = Ground(folder, _mode(source.root))
+        files = _Files(str(self.store(workspace) / "repo.git"), origin, ground.path)
+        with (
+            _otherwise(ground.give_back),
+            _otherwise(files.take_away),
+            self.watched_anew(ground.path, source, files.write, job=job) as new,
+        ):
+            begun = self.ask(new.id, origins.begin(origin, files.git_dir, new_session))
+            self.ask(source.id, origins.remember(origin, new, begun))
+        return Forked(
+            workspace=new.id,
+            root=new.root,
+            checkpoint=begun.checkpoint,
+            session=begun.session,
+            forked_from=source.id if origin.session is None else origin.session.id,
+            forked_at=origin.at,
+            files=files.count,
+        )
+
+
+class _Files:
+    """The files of a point, read from the store by a reader of its own: the store's worker goes on meanwhile."""
+
+    def __init__(self, git_dir: str, origin: Origin, root: str) -> None:
+        self.git_dir = git_dir
+        self.count = 0
+        self._tree = bytes.fromhex(origin.checkpoint.tree)
+        self._population = Population(root)
+
+    def write(self, meter: Meter) -> None:
+        """Put them into the folder."""
+        objects = StoreReader(self.git_dir).objects
+        files = dict(trees.walk(self._tree, objects.read_tree))
+        self.count = len(files)
+        self._population.write(files, objects, meter.begin("writing", 2 * len(files)))
+
+    def take_away(self) -> None:
+        """Have the folder empty again, as far as nobody else worked in it."""
+        self._population.take_away()
+
+
+def _mode(root: str) -> int:
+    """Who may enter a folder; the usual ones where it is gone."""
+    try:
+        return stat.S_IMODE(os.stat(root).st_mode)
+    except OSError:
+        return 0o755
+
+
+@contextlib.contextmanager
+def _otherwise(undo: Callable[[], None]) -> Iterator[None]:
+    """Undo something if the block fails. What can't be undone is no reason to hide why it had to be."""
+    try:
+        yield
+    except BaseException:
+        try:
+            undo()
+        except BacktrailError as error:
+            _log.warning("a fork that failed could not be undone completely: %s", error.message)
+        raise

@@ -1,0 +1,84 @@
+"""What of a message is worth finding: its text, who said it and when. Pure.
+
+Common shapes are understood: `{"role", "content": text | [{"type": "text", "text": …}, …]}`, and the same inside
+`{"message": …}`. Of anything else, all texts are taken.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+TEXT_LIMIT = 16 * 1024  # characters of one message that can be found
+_ROLE_LIMIT = 40
+# Names of fields whose texts nobody looks for.
+_MACHINERY = frozenset({"type", "id", "tool_use_id", "signature", "media_type"})
+# Pictures and the like: nobody looks for them either, and they would take the place of words.
+_ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{256}")
+_UNWANTED = dict.fromkeys([0, *range(1, 9), *range(14, 32)], " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The findable part of a message."""
+
+    text: str
+    role: str
+    time: datetime | None
+
+
+def passage(line: bytes) -> Passage:
+    """What can be found of one line of a conversation, whatever it holds."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):  # kept as it is, so it is found as it is
+        return Passage(plain(line.decode("utf-8", "replace")), "", None)
+    outer = message if isinstance(message, dict) else {}
+    inner = outer["message"] if isinstance(outer.get("message"), dict) else outer
+    content = inner.get("content") if "role" in inner or inner is not outer else None
+    told = inner if isinstance(inner.get("role"), str) else outer
+    role = told.get("role", told.get("type"))
+    return Passage(
+        text=plain(_joined(_strings(message, ()) if content is None else _strings(content, _MACHINERY))),
+        role=plain(role)[:_ROLE_LIMIT] if isinstance(role, str) else "",
+        time=_time(outer.get("timestamp")),
+    )
+
+
+def plain(text: str) -> str:
+    """A text that SQLite can hold and whose control characters can't be taken for marks, cut to its limit."""
+    return text[:TEXT_LIMIT].translate(_UNWANTED).encode("utf-8", "replace").decode()
+
+
+def _joined(strings: Iterator[str]) -> str:
+    found: list[str] = []
+    length = 0
+    for text in strings:
+        if not (_ENCODED.match(text) and " " not in text):
+            found.append(text[:TEXT_LIMIT])
+            length += len(found[-1])
+        if length >= TEXT_LIMIT:
+            break
+    return "\n".join(found)
+
+
+def _strings(value: Any, skipped: frozenset[str] | tuple[()]) -> Iterator[str]:
+    """Every text in a JSON value, in order. Nothing recurses: a value may be nested as deeply as it likes."""
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, str):
+            yield current
+        elif isinstance(current, dict):
+            pending += [inner for name, inner in reversed(current.items()) if name not in skipped]
+        elif isinstance(current, list):
+            pending += reversed(current)
+
+
+def _time(given: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(given).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):  # no text, no time, or one near the ends of time
+        return None

@@ -1,0 +1,15 @@
+"""Reading a repository in one thread while the one that it belongs to goes on writing."""
+
+from backtraild.store.failing import failing
+from backtraild.store.named import NamedTrees
+from backtraild.store.reader import Objects
+from backtraild.store.refs import Refs
+
+
+class StoreReader:
+    """The objects and the names of a repository, with nothing that writes or tidies up. Used by one thread."""
+
+    def __init__(self, git_dir: str) -> None:
+        with failing("opened"):
+            self.objects = Objects(git_dir)
+        self.named = NamedTrees(git_dir, self.objects, Refs(git_dir))

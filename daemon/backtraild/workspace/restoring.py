@@ -1,0 +1,24 @@
+"""What a restore did, or would do."""
+
+from dataclasses import dataclass
+
+from backtraild.model import Checkpoint, Path
+from backtraild.restore import Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """What a restore did, or would do. `result` is the checkpoint that records the state afterwards.
+
+    Of what would be done, `fingerprint` names every path with the content that goes and the one that comes.
+    """
+
+    checkpoint: Checkpoint
+    safety_checkpoint: Checkpoint | None
+    result: Checkpoint | None
+    written: tuple[Path, ...]
+    deleted: tuple[Path, ...]
+    unchanged: int
+    conflicts: tuple[Conflict, ...]
+    dry_run: bool
+    fingerprint: str = ""
