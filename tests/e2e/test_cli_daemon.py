@@ -223,7 +223,7 @@ def complete(shell: Shell, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 
 def test_completion_knows_commands_options_and_values(complete: Complete) -> None:
     """The shell asks the program itself, so that both always agree."""
-    assert list(complete("re")) == ["resume-watching", "restore"]
+    assert list(complete("re")) == ["resume-watching", "restore", "rewind", "resume"]
     assert "stop" in complete("daemon", "st")
     assert complete("--json", "daemon", "logs", "--fo") == {"--follow": "wait for more, until Ctrl-C"}
     assert list(complete("list", "--kind", "b")) == ["baseline"]

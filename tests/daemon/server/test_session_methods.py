@@ -35,6 +35,14 @@ def talk(tmp_path: Path) -> Iterator[Talk]:
         yield Talk(server, wire)
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+    """One for all requests that change nothing."""
+    folder = tmp_path_factory.mktemp("untouched")
+    with answering(folder, auto_checkpoint=False) as server, server.wire() as wire:
+        yield Talk(server, wire)
+
+
 def test_a_session_is_begun_changed_listed_and_ended(talk: Talk):
     """What INTERFACE promises of a session, field by field."""
     begun = talk.ask(
@@ -326,9 +334,9 @@ def test_a_deleted_session_is_gone(talk: Talk):
     ],
 )
 def test_what_makes_no_sense_is_refused_with_its_code(
-    talk: Talk, method: str, params: dict[str, Any], code: str
+    untouched: Talk, method: str, params: dict[str, Any], code: str
 ):
     """A program decides by the code, and nothing has changed."""
-    talk.ask("session_start", session="s")
-    assert talk.fail(method, **params)[0] == code
-    assert [each["number"] for each in talk.ask("list")["checkpoints"]] == [1]
+    untouched.ask("session_start", session="s")
+    assert untouched.fail(method, **params)[0] == code
+    assert [each["number"] for each in untouched.ask("list")["checkpoints"]] == [1]
