@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         DaemonSilent,
         DaemonUnreachable,
         HostileTree,
+        MirrorFailed,
         NothingToDo,
         PlanChanged,
         ProtocolMismatch,
@@ -58,7 +59,7 @@ __version__ = "0.1.0"
 
 _ERRORS = (
     "AmbiguousCheckpoint BacktrailError BranchFailed BranchRefused Bug DaemonSilent DaemonUnreachable "
-    "HostileTree NothingToDo PlanChanged ProtocolMismatch RefusedWorkspace RestoreFailed "
+    "HostileTree MirrorFailed NothingToDo PlanChanged ProtocolMismatch RefusedWorkspace RestoreFailed "
     "RestoreInterrupted StoreDamaged StoreFailed UnknownCheckpoint UnknownConversation UnknownPath "
     "UnknownSession UnknownTurn UnknownWorkspace UnreadableTranscript UntrustedDaemon UsageError "
     "WorkspaceUnavailable"
@@ -103,6 +104,7 @@ __all__ = [
     "FileChange",
     "HistoryEvent",
     "HostileTree",
+    "MirrorFailed",
     "NothingToDo",
     "PlanChanged",
     "ProtocolMismatch",

@@ -54,6 +54,12 @@ def absolute(path: PathLike) -> str:
     return to_text(os.path.abspath(os.path.expanduser(_bytes(path))))
 
 
+def remote(given: PathLike) -> str:
+    """A repository elsewhere, as git tells it from a path of this machine: by a colon before any slash."""
+    is_address = isinstance(given, str) and ":" in given.partition("/")[0]
+    return str(given) if is_address else absolute(given)
+
+
 def name(given: Name) -> str:
     """A checkpoint's name; a checkpoint stands for itself, by its id."""
     return given.id if isinstance(given, Checkpoint | CheckpointSummary) else str(given)

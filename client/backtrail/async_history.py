@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from backtrail.async_workspace import AsyncWorkspace
     from backtrail.client import Timeout
     from backtrail.questions import Questions, SessionFacts, SessionFilters, TimelineFilters
+    from backtrail.values import Mirrored
 
 
 class AsyncHistory:
@@ -55,6 +56,15 @@ class AsyncHistory:
     async def branch(self, checkpoint: "Name", name: str, *, force: bool = False) -> "values.Branched":
         """A branch with a checkpoint's files in the user's own repository, where nothing else changes."""
         return await self.client.call(*self._questions.branch(checkpoint, name, force))
+
+    async def mirror(
+        self, remote: "PathLike", *, dry_run: bool = False, delete: bool = False, timeout: "Timeout" = None
+    ) -> "Mirrored":
+        """Have a git repository elsewhere hold all checkpoints and conversations; `delete` those gone from here.
+
+        Checkpoints hold what the files hold, secrets included.
+        """
+        return await self.client.call(*self._questions.mirror(remote, dry_run, delete), timeout=timeout)
 
     async def fork(
         self,

@@ -183,6 +183,12 @@ class BranchFailed(BacktrailError):
     code = "branch-failed"
 
 
+class MirrorFailed(BacktrailError):
+    """The remote could not be reached or did not take what it was sent; it is as it was before."""
+
+    code = "mirror-failed"
+
+
 def error_from(code: str, message: str, hint: str = "") -> BacktrailError:
     """The error that a code on the wire stands for; one that is not known here keeps its code."""
     for kind in _kinds(BacktrailError):

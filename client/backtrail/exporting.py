@@ -15,16 +15,17 @@ from typing import Any, BinaryIO
 import msgspec
 
 from backtrail.asking import PathLike
-from backtrail.session_values import ConversationSnapshot, Session, SessionSummary
+from backtrail.session_values import ConversationSnapshot, Session, SessionSummary, Turn
 
-_FACTS = SessionSummary.__struct_fields__
+_FACTS = [name for name in SessionSummary.__struct_fields__ if name != "also"]
+_OF_TURN = [name for name in Turn.__struct_fields__ if name != "also"]
 
 
 def heading(session: Session) -> Iterator[bytes]:
     """Everything but the messages."""
     yield _line("session", {name: getattr(session, name) for name in _FACTS})
     for turn in session.turns:
-        yield _line("turn", msgspec.structs.asdict(turn))
+        yield _line("turn", {name: getattr(turn, name) for name in _OF_TURN})
     for snapshot in session.snapshots:
         yield _line("snapshot", msgspec.structs.asdict(snapshot))
 

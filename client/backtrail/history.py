@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from backtrail.client import Client, Timeout
     from backtrail.questions import Questions, SessionFacts, SessionFilters, TimelineFilters
     from backtrail.session import Session
+    from backtrail.values import Mirrored
     from backtrail.workspace import Workspace
 
 
@@ -52,6 +53,15 @@ class History:
     def branch(self, checkpoint: "Name", name: str, *, force: bool = False) -> "values.Branched":
         """A branch with a checkpoint's files in the user's own repository, where nothing else changes."""
         return self.client.call(*self._questions.branch(checkpoint, name, force))
+
+    def mirror(
+        self, remote: "PathLike", *, dry_run: bool = False, delete: bool = False, timeout: "Timeout" = None
+    ) -> "Mirrored":
+        """Have a git repository elsewhere hold all checkpoints and conversations; `delete` those gone from here.
+
+        Checkpoints hold what the files hold, secrets included.
+        """
+        return self.client.call(*self._questions.mirror(remote, dry_run, delete), timeout=timeout)
 
     def fork(
         self,

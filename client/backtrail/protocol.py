@@ -180,6 +180,14 @@ class Migrate(Value, frozen=True, kw_only=True):
     """Bring every store up to date, also those of folders that are watched no more."""
 
 
+class Mirror(OfWorkspace, frozen=True, kw_only=True):
+    """Have a git repository elsewhere hold all checkpoints and conversations; `delete` those that are gone here."""
+
+    remote: str
+    dry_run: bool = False
+    delete: bool = False
+
+
 class Events(Value, frozen=True, kw_only=True):
     """What happened after an event, oldest first."""
 
@@ -227,6 +235,7 @@ UNPIN = Method("unpin", OfCheckpoint, values.Checkpoint, repeatable=True)
 PRUNE = Method("prune", Prune, values.PruneResult, repeatable=False)
 VERIFY = Method("verify", OfWorkspace, values.VerifyResult, repeatable=True)
 MIGRATE = Method("migrate", Migrate, values.MigrateResult, repeatable=True)
+MIRROR = Method("mirror", Mirror, values.Mirrored, repeatable=True)
 EVENTS = Method("events", Events, values.EventPage, repeatable=True)
 STOP = Method("stop", Stop, values.Done, repeatable=False)
 

@@ -1,6 +1,6 @@
 """What can be asked about conversations and history: each question is a method with its parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, TypeVar
 
@@ -9,8 +9,8 @@ from backtrail import session_protocol as wire
 from backtrail import session_values as answers
 from backtrail.asking import Name, PathLike, Time
 from backtrail.conversing import ConversationLike
-from backtrail.protocol import Method, Tool
-from backtrail.values import Value
+from backtrail.protocol import MIRROR, Method, Mirror, Tool
+from backtrail.values import Mirrored, Value
 
 _Params = TypeVar("_Params", bound=Value)
 _Result = TypeVar("_Result", bound=Value)
@@ -26,6 +26,7 @@ class SessionFacts(TypedDict, total=False):
     phase: str | None
     parent: str | None
     metadata: dict[str, Any] | None
+    follows: Sequence[PathLike] | None
 
 
 class SessionChanges(TypedDict, total=False):
@@ -111,6 +112,13 @@ class Questions:
         )
         return wire.SEARCH, params
 
+    def mirror(self, remote: PathLike, dry_run: bool, delete: bool) -> Question[Mirror, Mirrored]:
+        """A copy of everything elsewhere."""
+        params = Mirror(
+            workspace=self._workspace, remote=asking.remote(remote), dry_run=dry_run, delete=delete
+        )
+        return MIRROR, params
+
     def branch(self, checkpoint: Name, name: str, force: bool) -> Question[wire.Branch, answers.Branched]:
         """A branch with a checkpoint's files."""
         params = wire.Branch(
@@ -148,8 +156,12 @@ class SessionQuestions:
 
     def start(self, facts: SessionFacts) -> Question[wire.SessionStart, answers.SessionSummary]:
         """Begin it."""
-        params = wire.SessionStart(workspace=self._workspace, session=self._session, **facts)
-        return wire.SESSION_START, params
+        given: dict[str, Any] = {**facts}
+        follows = facts.get("follows")
+        given["follows"] = None if follows is None else [asking.workspace(each) for each in follows]
+        return wire.SESSION_START, wire.SessionStart(
+            workspace=self._workspace, session=self._session, **given
+        )
 
     def update(self, changes: SessionChanges) -> Question[wire.SessionUpdate, answers.SessionSummary]:
         """Change what is known of it."""

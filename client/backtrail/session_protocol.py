@@ -17,13 +17,17 @@ class OfSession(OfWorkspace, frozen=True, kw_only=True):
 
 
 class SessionStart(OfSession, frozen=True, kw_only=True):
-    """Begin a session, or give what is known of it; what is given is updated."""
+    """Begin a session, or give what is known of it; what is given is updated.
+
+    What is done for it in this workspace is done in those that it `follows`, too; they are named like this one.
+    """
 
     agent: str | None = None
     title: str | None = None
     phase: str | None = None
     parent: str | None = None
     metadata: dict[str, Any] | None = None
+    follows: list[str] | None = None
 
 
 class SessionUpdate(OfSession, frozen=True, kw_only=True):

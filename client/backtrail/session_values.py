@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from backtrail.values import CheckpointSummary, Conflict, Value
+from backtrail.values import CheckpointSummary, Conflict, Followed, Value
 
 
 class ToolUse(Value, frozen=True, kw_only=True):
@@ -32,6 +32,7 @@ class Turn(Value, frozen=True, kw_only=True):
     interrupted: bool
     messages: int | None  # how long the conversation was after it, where it was recorded
     metadata: dict[str, Any]
+    also: list[Followed] = []
 
 
 class ConversationSnapshot(Value, frozen=True, kw_only=True):
@@ -55,7 +56,10 @@ class ConversationSnapshot(Value, frozen=True, kw_only=True):
 
 
 class SessionSummary(Value, frozen=True, kw_only=True):
-    """One agent conversation, as a list shows it. `status` is active, idle or ended."""
+    """One agent conversation, as a list shows it. `status` is active, idle or ended.
+
+    `follows` are the ids of other workspaces in which what is done for it is done, too.
+    """
 
     session: str
     agent: str
@@ -69,6 +73,8 @@ class SessionSummary(Value, frozen=True, kw_only=True):
     updated: datetime
     turn_count: int
     metadata: dict[str, Any]
+    follows: list[str] = []
+    also: list[Followed] = []
 
 
 class Session(SessionSummary, frozen=True, kw_only=True):
@@ -119,7 +125,7 @@ class RewindResult(Value, frozen=True, kw_only=True):
 
     `conversation` holds the last messages that are left, at most about 4 MB; `message_count` is how many there
     are. `result` is the checkpoint of the state afterwards, `prompt` that of the turn to be tried again.
-    `session_conflicts` are paths that others changed too.
+    `session_conflicts` are paths that others changed too. `also` is what goes back in followed workspaces.
     """
 
     session: str
@@ -141,6 +147,7 @@ class RewindResult(Value, frozen=True, kw_only=True):
     prompt: str | None = None
     session_conflicts: list[Conflict] = []
     restorations: list[Restoration] | None = None
+    also: list[Followed] = []
 
 
 class Resumption(Value, frozen=True, kw_only=True):

@@ -35,6 +35,28 @@ class SkippedFile(Value, frozen=True, kw_only=True):
     reason: str
 
 
+class Conflict(Value, frozen=True, kw_only=True):
+    """A path that a restore leaves alone, and why."""
+
+    path: str
+    reason: str
+
+
+class Followed(Value, frozen=True, kw_only=True):
+    """What was done, or would be, in a workspace that a session follows; where it failed, `error` says why.
+
+    `checkpoint` is the state before a turn, after it, or the one to which a rewind leads.
+    """
+
+    workspace: str
+    root: str | None
+    checkpoint: int | None = None
+    written: list[str] = []
+    deleted: list[str] = []
+    conflicts: list[Conflict] = []
+    error: str | None = None
+
+
 class _Checkpoint(Value, frozen=True, kw_only=True):
     number: int
     id: str
@@ -56,9 +78,10 @@ class _Checkpoint(Value, frozen=True, kw_only=True):
 
 
 class Checkpoint(_Checkpoint, frozen=True, kw_only=True):
-    """A recorded state of the workspace."""
+    """A recorded state of the workspace; `also` is what was saved in workspaces that its session follows."""
 
     files_changed: list[FileChange]
+    also: list[Followed] = []
 
 
 class CheckpointSummary(_Checkpoint, frozen=True, kw_only=True):
@@ -119,13 +142,6 @@ class Content(Value, frozen=True, kw_only=True):
     offset: int = 0
     content_base64: str = ""
     entries: list[FolderEntry] = []
-
-
-class Conflict(Value, frozen=True, kw_only=True):
-    """A path that a restore leaves alone, and why."""
-
-    path: str
-    reason: str
 
 
 class RestoreResult(Value, frozen=True, kw_only=True):
@@ -194,6 +210,17 @@ class MigrateResult(Value, frozen=True, kw_only=True):
     """Every store there is; those whose version changed were brought up to date."""
 
     stores: list[StoreVersion]
+
+
+class Mirrored(Value, frozen=True, kw_only=True):
+    """The refs that were written to a remote, or would be; `up_to_date` is how many it had already."""
+
+    remote: str
+    new: list[str]
+    updated: list[str]
+    deleted: list[str]
+    up_to_date: int
+    dry_run: bool
 
 
 class WorkspaceInfo(Value, frozen=True, kw_only=True):

@@ -53,7 +53,6 @@ class Asking(ABC):
     sessions = _waiting(session_requests.sessions)
     session = _waiting(session_requests.session)
     delete_session = _waiting(session_requests.delete_session)
-    export_session = _waiting(session_requests.export_session)
     begin_turn = _waiting(session_requests.begin_turn)
     tool_used = _waiting(session_requests.tool_used)
     attach = _waiting(session_requests.attach)

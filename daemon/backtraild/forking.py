@@ -7,20 +7,16 @@ import contextlib
 import logging
 import os
 import stat
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from backtrail.errors import BacktrailError
 from backtraild import origins
-from backtraild.asking import Asking
 from backtraild.meter import Meter
 from backtraild.model import Job
 from backtraild.origins import Origin
-from backtraild.registry import Registered
 from backtraild.restore import Ground, Population
+from backtraild.roster import Roster
 from backtraild.sessions import check_session_id
 from backtraild.store import StoreReader, trees
 
@@ -40,22 +36,8 @@ class Forked:
     files: int
 
 
-class Forking(Asking):
+class Forking(Roster):
     """Whoever watches folders can fork them. May be called in any thread."""
-
-    @abstractmethod
-    def entry(self, workspace: str) -> Registered:
-        """A watched folder by its id."""
-
-    @abstractmethod
-    def store(self, workspace: str) -> Path:
-        """The folder in which the checkpoints of a workspace lie."""
-
-    @abstractmethod
-    def watched_anew(
-        self, path: str, like: Registered, fill: Callable[[Meter], None], *, job: Job = None
-    ) -> AbstractContextManager[Registered]:
-        """Fill a folder and watch it from now on, configured like another; if the block fails, no more."""
 
     def fork(
         self,

@@ -1,6 +1,6 @@
 """What may be asked about sessions, conversations and history: actions for a folder's worker, like `requests`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backtraild.conversing import (
@@ -43,10 +43,18 @@ def start_session(
     phase: str | None = None,
     parent: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    follows: Sequence[str] | None = None,
 ) -> Action[Session]:
     """Begin a session, or go on with the one there is; what is given is taken over."""
     return lambda keeper: lifecycle.start(
-        keeper, session, agent=agent, title=title, phase=phase, parent=parent, metadata=metadata
+        keeper,
+        session,
+        agent=agent,
+        title=title,
+        phase=phase,
+        parent=parent,
+        metadata=metadata,
+        follows=follows,
     )
 
 
@@ -88,11 +96,6 @@ def session(session: str, *, rewound: bool = True) -> Action[SessionView]:
 def delete_session(session: str) -> Action[DeletedSession]:
     """Let go of a session and its conversation; its checkpoints are left to retention."""
     return lambda keeper: lifecycle.delete(keeper, session)
-
-
-def export_session(session: str) -> Action[list[bytes]]:
-    """Everything about a session, as lines of JSON."""
-    return lambda keeper: list(keeper.workspace.sessions.export(session))
 
 
 def begin_turn(

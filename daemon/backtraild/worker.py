@@ -146,6 +146,11 @@ class Worker:
     def _is_automatic(self) -> bool:
         return self._entry.config.auto_checkpoint and not self.paused
 
+    @property
+    def _is_idle(self) -> bool:
+        """Does nobody wait for anything, and nothing for being saved?"""
+        return self._requests.empty() and not (self._is_automatic and self._dirt.peek())
+
     def _run(self) -> None:
         try:
             while not self._stopping:
@@ -230,7 +235,7 @@ class Worker:
             return None
         keeper.tell_new()
         keeper.watch_new_folders()
-        timer = self._timers.run(keeper, self._dirt, now)
+        timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle)
         pending = self._dirt.peek()
         if pending is None:
             return timer

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from backtrail import asking
+from backtrail.cli import typed
 from backtrail.errors import UnknownPath, UsageError
 from backtrail.values import CheckpointConfig, Content
 
@@ -32,6 +33,18 @@ def test_an_id_is_sent_as_it_is_and_anything_else_is_a_path(tmp_path, monkeypatc
     assert asking.workspace("project-0123456789") == "project-0123456789"
     assert asking.workspace("project") == f"{tmp_path}/project"
     assert asking.workspace(Path("project-0123456789")) == f"{tmp_path}/project-0123456789"
+
+
+def test_a_remote_is_a_path_unless_a_colon_comes_before_any_slash(tmp_path, monkeypatch):
+    """As git has it; and the daemon has no current folder of the caller's."""
+    monkeypatch.chdir(tmp_path)
+    for address in ("https://example.org/x", "git@host:x", "host:/x", "-x:y", "ext::sh -c true"):
+        assert asking.remote(address) == typed.remote(address) == address
+    for path in ("x.git", "./a:b", "~/x.git", "/x:y", "-x"):
+        assert asking.remote(path) == typed.remote(path) == asking.absolute(path)
+    assert asking.remote(Path("a:b")) == f"{tmp_path}/a:b"
+    with pytest.raises(UsageError, match="The remote is empty"):
+        typed.remote("")
 
 
 @pytest.mark.parametrize("path", ["src/app.py", b"src/app.py", Path("src/app.py")])

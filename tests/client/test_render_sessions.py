@@ -21,7 +21,7 @@ from backtrail.session_values import (
     ToolUse,
     Turn,
 )
-from backtrail.values import Conflict
+from backtrail.values import Conflict, Followed
 from support.answers import NOW, screen, summary
 
 MINUTE = timedelta(minutes=1)
@@ -269,6 +269,17 @@ def test_a_rewind_says_how_to_go_on_and_how_to_take_it_back() -> None:
     assert "The conversation has 6 messages." in lines
     assert lines[-4] == "The state before it is checkpoint 12; `backtrail undo` goes back to it."
     assert lines[-2:] == ["  Do this", "  and that"]
+
+
+def test_a_rewind_tells_what_happens_in_every_folder_that_the_session_follows() -> None:
+    """Whoever says yes says it to all of them."""
+    changed = Followed(workspace="tree-1", root="/home/ann/tree", checkpoint=3, written=["x.py"])
+    same = Followed(workspace="docs-1", root="/home/ann/docs", checkpoint=5)
+    done = rewound(also=[changed, same])
+    lines = rewinds.rewind_plan(done, TARGET, screen()).splitlines()
+    assert lines[lines.index("in ~/tree") + 1] == "  write 1 file"
+    assert "in ~/docs" not in lines
+    assert "in ~/tree" in rewinds.rewind_done(done, TARGET, screen()).splitlines()
 
 
 def test_a_resumed_session_tells_where_it_was() -> None:

@@ -456,3 +456,18 @@ def test_the_shell_completes_sessions_where_one_is_wanted(shell: Prompt) -> None
     ):
         assert line in shell("__complete", *words, "comp").text
     assert "1\t" in shell("__complete", "fork", "1").text
+
+
+def test_a_session_follows_a_worktree_and_says_when_it_can_t(shell: Prompt) -> None:
+    """Agents work in worktrees; one that was removed is a warning, and no reason to lose a turn."""
+    tree = shell.folder / "tree"
+    tree.mkdir()
+    watched = shell("watch", str(tree), "--json").json["workspace"]
+    begun = shell("session", "start", "following", "--follow", "../tree", "--json").json
+    assert begun["follows"] == [watched]
+    assert watched in shell("session", "show", "following").text
+    made = shell("save", "--session", "following", "--turn", "1", "--json").json
+    assert [one["root"] for one in made["also"]] == [str(tree)]
+    shell("unwatch", str(tree), "--purge", "--yes")
+    warned = shell("save", "--session", "following", "--turn", "2")
+    assert f"warning: {watched} did not follow: " in warned.err

@@ -1,9 +1,10 @@
 """The commands of everyday work, run as processes against a real daemon: results, JSON, exit codes, sentences."""
 
 import base64
+import json
 import os
 import re
-import tarfile
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from backtrail.cli.main import run
 from support.commands import Ran, Shell, shell_in
+from support.git import git
 from support.sources import ROOT
 
 CHECKPOINT = {
@@ -244,8 +246,8 @@ def test_stores_of_an_older_backtrail_are_brought_up_to_date(shell: Shell):
     """Also of a folder that is watched no more: its owner may want it back in years."""
     folder = shell.home / "data" / "workspaces" / "old-project"
     folder.mkdir(parents=True)
-    with tarfile.open(ROOT / "tests" / "fixtures" / "store-format-1.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+    archive = ROOT / "tests" / "fixtures" / "store-format-1.tar.gz"
+    subprocess.run(["tar", "-xzf", archive, "-C", folder], check=True)
     for path in (folder / "store").iterdir():
         path.rename(folder / path.name)
     done = shell("migrate", "--json").json["stores"]
@@ -253,3 +255,27 @@ def test_stores_of_an_older_backtrail_are_brought_up_to_date(shell: Shell):
     assert {each["now"] for each in done} == {2}
     assert "version 1" not in shell("migrate").text
     assert "up to date already" in shell("migrate").text
+
+
+def test_a_mirror_is_kept_and_nothing_is_deleted_there_by_accident(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The mirror may be the only copy of what is gone here."""
+    shell.enter(monkeypatch)
+    git("init", "-q", "--bare", shell.folder / "mirror.git")
+    number = str(shell.save()["number"])
+    there = str(shell.folder / "mirror.git")
+
+    def mirror(*options: str, status: int = 0) -> str:
+        assert run(("mirror", "../mirror.git", *options)) == status
+        return "".join(capsys.readouterr())
+
+    assert f"{there} would be a mirror" in mirror("--dry-run")
+    assert f"{there} is now a mirror of this workspace. Refs: " in mirror()
+    assert f"{there} is up to date" in mirror("--delete")
+    assert run(("delete", number)) == 0
+    mirror()
+    told = mirror("--delete", status=13)
+    assert f"would delete 1 ref at {there}, which may be nowhere else. Nothing was changed." in told
+    assert json.loads(mirror("--delete", "--yes", "--json"))["deleted"] == [f"refs/checkpoints/{number}"]
+    assert run(("mirror", "http://example.org/x")) == 2

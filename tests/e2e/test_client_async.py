@@ -9,6 +9,7 @@ import pytest
 from backtrail import AsyncClient, CheckpointConfig, DaemonSilent, DaemonUnreachable, UnknownCheckpoint
 from backtrail.protocol import PING, Ping
 from support.clients import home_in
+from support.git import git
 from support.lossy import Lossy
 
 _CALM = CheckpointConfig(auto_checkpoint=False)
@@ -49,6 +50,8 @@ def test_a_workspace_has_the_same_methods_with_await(home, root):
             assert [each.id for each in await ws.delete(saved)] == [saved.id]
             assert (await ws.prune(dry_run=True)).dry_run
             assert (await ws.verify()).damage == []
+            git("init", "-q", "--bare", root.parent / "mirror.git")
+            assert (await ws.mirror(root.parent / "mirror.git")).remote == f"{root.parent}/mirror.git"
             assert (await ws.pause()).state == "paused"
             assert (await ws.resume_watching()).state == "watching"
             assert (await client.workspace(root / "a.txt")).id == (await ws.status()).workspace == ws.id

@@ -11,6 +11,7 @@ import pytest
 from backtrail import (
     CheckpointConfig,
     Client,
+    MirrorFailed,
     NothingToDo,
     RefusedWorkspace,
     UnknownCheckpoint,
@@ -19,6 +20,7 @@ from backtrail import (
     UsageError,
 )
 from support.clients import at_once, home_in
+from support.git import git
 
 _INTERFACE = """
 from backtrail import Client, AsyncClient, CheckpointService, CheckpointEvent
@@ -226,3 +228,17 @@ def test_a_closed_client_says_that_it_is_closed(client):
     client.close()
     with pytest.raises(UsageError, match="closed"):
         client.ping()
+
+
+def test_a_mirror_is_made_and_kept_up_to_date(ws, tmp_path):
+    """A backup job is a loop around one call."""
+    there = tmp_path / "mirror.git"
+    with pytest.raises(MirrorFailed, match="does not appear to be a git repository"):
+        ws.mirror(there)
+    git("init", "-q", "--bare", there)
+    assert ws.mirror(there, dry_run=True).dry_run
+    assert ws.mirror(there).new == ["refs/checkpoints/1"]
+    saved = ws.save("second")
+    done = ws.mirror(str(there), delete=True)
+    assert (done.new, done.up_to_date) == ([f"refs/checkpoints/{saved.number}"], 1)
+    assert git("show", "refs/checkpoints/1:a.txt", git_dir=there) == b"one\n"

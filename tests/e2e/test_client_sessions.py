@@ -285,3 +285,18 @@ def test_both_kinds_have_the_same_methods_with_the_same_parameters(blocking: typ
         return {name: [(each.name, each.default) for each in of.values()] for name, of in parameters.items()}
 
     assert methods(blocking) == methods(awaited)
+
+
+def test_a_session_follows_a_second_folder(ws, tmp_path):
+    """An agent that works in a worktree as well tells of each turn once, and goes back in both."""
+    (tmp_path / "tree").mkdir()
+    tree = ws.client.watch(tmp_path / "tree", _CALM)
+    session = ws.session("s", follows=[tmp_path / "tree"])
+    assert session.show().follows == [tree.id]
+    for number in (1, 2):
+        (tmp_path / "tree" / "b.txt").write_text(f"{number}\n")
+        _turn(session, number)
+    done = session.rewind(to_turn=1, confirm=True)
+    assert [(one.workspace, one.written) for one in done.also] == [(tree.id, ["b.txt"])]
+    assert (tmp_path / "tree" / "b.txt").read_text() == "1\n"
+    tree.unwatch(purge=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from backtraild.redaction import Redactor
-from backtraild.sessions import Reversal, Sessions
+from backtraild.sessions import Reversal, Sessions, Snapshot
 from backtraild.state import Database, Index
 from backtraild.store import Store
 from backtraild.transcripts import Messages, Transcripts
@@ -84,10 +84,13 @@ class Desk:
                 self.sessions.turns(session.id, include_rewound=True),
                 self.sessions.turns(session.id),
                 self.sessions.snapshots(session.id),
-                b"".join(self.sessions.export(session.id)),
+                [self._messages(session.id, each) for each in self.sessions.snapshots(session.id)],
             )
             for session in sessions
         }
+
+    def _messages(self, session: str, snapshot: Snapshot) -> list[bytes]:
+        return list(self.sessions.conversation(session, snapshot=snapshot.number))
 
     def _table_lost(self) -> None:
         self.losses += 1

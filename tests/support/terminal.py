@@ -68,6 +68,10 @@ class Terminal:
         """What a person types; the terminal turns \\x03 into an interrupt."""
         os.write(self._ours, text.encode())
 
+    def resize(self, columns: int, rows: int) -> None:
+        """The window gets another size, which the command is told of."""
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def end(self, seconds: float = 30.0) -> int:
         """All that is still shown, then the exit status."""
         deadline = time.monotonic() + seconds

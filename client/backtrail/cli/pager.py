@@ -52,7 +52,7 @@ def _paged(text: str, pager: str, stream: TextIO) -> bool:
     import subprocess  # takes longer to import than a short list takes to show
 
     stream.flush()
-    with _interrupts_left_to_the_pager():
+    with interrupts_left_to_the_program():
         process = subprocess.Popen(
             ["sh", "-c", pager], stdin=subprocess.PIPE, env={"LESS": "FRX", **os.environ}
         )
@@ -65,10 +65,10 @@ def _paged(text: str, pager: str, stream: TextIO) -> bool:
 
 
 @contextmanager
-def _interrupts_left_to_the_pager() -> Iterator[None]:
-    """Ctrl-C reaches every process of the terminal; in a pager it ends a search, not the program behind it.
+def interrupts_left_to_the_program() -> Iterator[None]:
+    """Ctrl-C reaches every process of the terminal; in a pager or an editor it does not mean the program behind it.
 
-    A handler that does nothing, not SIG_IGN: the pager would inherit that.
+    A handler that does nothing, not SIG_IGN: that would be inherited.
     """
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:

@@ -44,6 +44,13 @@ def workspace(given: str | None) -> str:
     return absolute(given)
 
 
+def remote(word: str) -> str:
+    """A repository elsewhere, or one on this machine by its path; git tells them apart in the same way."""
+    if not word:
+        raise UsageError("The remote is empty.", "Give the path or the address of a git repository.")
+    return text(word) if ":" in word.partition("/")[0] else absolute(word)
+
+
 def paths_in(root: str, paths: Sequence[str]) -> list[str]:
     """Paths below the workspace's root; none where one of them is the root itself, which is everything."""
     found = [path_in(root, path) for path in paths]

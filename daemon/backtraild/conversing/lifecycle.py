@@ -1,6 +1,6 @@
 """Sessions begun, changed, ended and let go, with the events of that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backtraild.conversing import telling
@@ -18,11 +18,14 @@ def start(
     phase: str | None = None,
     parent: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    follows: Sequence[str] | None = None,
 ) -> Session:
     """Begin a session, or go on with the one there is; what is given is taken over."""
     sessions = keeper.workspace.sessions
     old = sessions.find(session)
-    new = sessions.start(session, agent=agent, title=title, phase=phase, parent=parent, metadata=metadata)
+    new = sessions.start(
+        session, agent=agent, title=title, phase=phase, parent=parent, metadata=metadata, follows=follows
+    )
     if old is None:
         telling.started(keeper, new)
     _tell_changes(keeper, old or Session(session, new.created, new.created), new, is_new=old is None)

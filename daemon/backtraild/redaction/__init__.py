@@ -4,7 +4,8 @@
     line, counts = redactor.line(line)  # b'{"text": "use [REDACTED:github-token]"}', {"github-token": 1}
 
 What was valid JSON stays valid JSON, all bytes but the secrets stay as they are, and a second pass changes
-nothing more. Detectors search for rare substrings first, and look closer only where there is one.
+nothing more. Detectors search for rare substrings first, and look closer only where there is one. In their
+patterns only single classes are possessive: Python before 3.11.5 matches possessive groups wrongly.
 
     findings     places with a secret, and which win where they overlap
     tokens       shapes that issuers give to their tokens

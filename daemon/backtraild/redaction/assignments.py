@@ -29,13 +29,13 @@ _JUDGED = 128
 _LEAST = {"secret": 10, "token": 16, "api-key": 16}
 
 _QUOTE = rb"\\{0,8}(?:[\"'`]|u0022|u0027)"
-_SPACE = rb"(?:[ \t\r\n]|\\{1,8}[nrt]){0,24}+"
+_SPACE = rb"(?:[ \t\r\n]|\\{1,8}[nrt]){0,24}"
 _SET = rb":[ ]?[A-Za-z_][\w\[\]., |]{0,30}?[ ]?=|:=|=>|={1,3}|:|\\{1,8}u003[aAdD]|%3[aAdD]"
 # Kubernetes, Docker and others write {"name": "DB_PASSWORD", "value": "…"}.
 _PAIR = rb",?" + _SPACE + rb"(?:" + _QUOTE + rb")?(?i:value)(?:" + _QUOTE + rb")?[ ]?[:=]"
 # In a row of `name=name=name=…` a value must not reach to the end of the line, or time would be quadratic.
-_BARE = rb"(?:[^\s\"'`\\,;&|<>(){}\[\]=:]{1,2048}+[=:]{0,3}+){1,6}+"
-_NAME = rb"(?P<rest>[A-Za-z0-9_\-]{3,40}+)(?P<close>" + _QUOTE + rb")?+"
+_BARE = rb"(?:[^\s\"'`\\,;&|<>(){}\[\]=:]{1,2048}+[=:]{0,3}+){1,6}"
+_NAME = rb"(?P<rest>[A-Za-z0-9_\-]{3,40}+)(?P<close>" + _QUOTE + rb")?"
 _VALUE = (
     rb"(?:[bBrRuU]?(?P<quote>" + _QUOTE + rb")(?!(?P=quote))(?P<quoted>\S{1,512}?)(?<!\\)(?P=quote)"
     rb"|(?P<bare>" + _BARE + rb"))"
@@ -53,7 +53,7 @@ _ASSIGNED = re.compile(
     + _VALUE
 )
 # In a list of arguments, and in a .netrc, a space or a comma is enough.
-_ARGUMENT = re.compile(_NAME + rb"(?P<comma>,)?+(?P<space>[ ]{0,2}+)" + _VALUE)
+_ARGUMENT = re.compile(_NAME + rb"(?P<comma>,)?(?P<space>[ ]{0,2}+)" + _VALUE)
 _NAME_BEFORE = re.compile(rb"[A-Za-z0-9_\-.]*\Z")
 _LONGEST_NAME = 48
 _ESCAPED_LETTER = re.compile(rb"\\[nrtbf]")

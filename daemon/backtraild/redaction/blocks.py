@@ -11,11 +11,11 @@ _DASHES = b"-----BEGIN"
 _FIRST = re.compile(rb"-----BEGIN ((?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?)-----")
 _LONGEST = 64 * 1024
 # A key that was cut off goes on as long as its lines do; \n may be escaped more than once.
-_BODY = re.compile(rb"(?:[A-Za-z0-9+/=\s]|\\{1,8}[nrt/]|[\w\-]{1,20}: [^\\\"\r\n]{1,80})*+")
+_BODY = re.compile(rb"(?:[A-Za-z0-9+/=\s]++|\\{1,8}[nrt/]|[\w\-]{1,20}: [^\\\"\r\n]{1,80})*")
 _NOTHING_LEFT = re.compile(rb"[A-Za-z0-9+/]{16}")
 _PUTTY = b"PuTTY-User-Key-File-"
 _PUTTY_PRIVATE = re.compile(
-    rb"Private-Lines: [0-9]{1,4}(?:\s|\\{1,8}[nr])+((?:[A-Za-z0-9+/=\s]|\\{1,8}[nr/])*+)"
+    rb"Private-Lines: [0-9]{1,4}(?:\s|\\{1,8}[nr])+((?:[A-Za-z0-9+/=\s]++|\\{1,8}[nr/])*)"
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from backtraild.redaction.findings import Finding
 
-_LITERAL = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
+_LITERAL = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*)"', re.DOTALL)
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LONGEST_ESCAPE = 6
 

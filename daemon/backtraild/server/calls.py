@@ -139,7 +139,6 @@ def _events(case: Case, params: protocol.Events) -> Value:
     )
 
 
-# May take as long as a baseline does.
 def _migrate(case: Case, _: protocol.Migrate) -> values.MigrateResult:
     found = case.service.migrate()
     return values.MigrateResult(
@@ -150,11 +149,29 @@ def _migrate(case: Case, _: protocol.Migrate) -> values.MigrateResult:
     )
 
 
+def _mirror(case: Case, params: protocol.Mirror) -> Value:
+    entry = case.entry(params.workspace)
+    remote = asked.folder(params.remote) if is_path(params.remote) else params.remote
+    done = case.service.mirror(
+        entry.id, remote, dry_run=params.dry_run, delete=params.delete, stop=case.is_ending
+    )
+    return values.Mirrored(
+        remote=done.remote,
+        new=list(done.new),
+        updated=list(done.updated),
+        deleted=list(done.deleted),
+        up_to_date=done.up_to_date,
+        dry_run=params.dry_run,
+    )
+
+
+# May take as long as a baseline does.
 SLOW: dict[str, Call] = {
     protocol.WATCH.name: _watch,
     protocol.UNWATCH.name: _unwatch,
     protocol.VERIFY.name: _verify,
     protocol.MIGRATE.name: _migrate,
+    protocol.MIRROR.name: _mirror,
 }
 QUICK: dict[str, Call] = {
     protocol.WORKSPACES.name: _workspaces,

@@ -15,10 +15,11 @@ from backtrail.errors import BacktrailError
 from backtrail.methods import methods
 from backtrail.protocol import OfWorkspace, Request
 from backtraild.registry import Registered
-from backtraild.server import calls, envelope, session_calls, session_works, works
+from backtraild.server import calls, envelope, following, session_calls, session_works, works
 from backtraild.server.calls import Case
 from backtraild.server.ending import ending
 from backtraild.server.envelope import Refusal
+from backtraild.server.following import Following
 from backtraild.service import Service
 
 QUICK_THREADS = 4
@@ -85,31 +86,43 @@ class Reception:
 
     def _let_worker(self, request: Request, params: OfWorkspace, reply: Reply) -> None:
         """Straight to the worker if its workspace is known by name; else somebody has to look at the disk."""
-        if not calls.is_path(params.workspace):
-            self._submit(request, params, reply, self._service.entry(params.workspace))
-        elif entry := self._rooted_at(params.workspace):
+        entry = None if following.names_others(params) else self._at_hand(params.workspace)
+        if entry is not None:
             self._submit(request, params, reply, entry)
         else:
-            found = self._quick.submit(calls.entry_of, self._service, params.workspace)
-            found.add_done_callback(functools.partial(self._found, request, params, reply))
+            found = self._quick.submit(following.resolved, self._service, params)
+            found.add_done_callback(functools.partial(self._found, request, reply))
 
-    def _rooted_at(self, path: str) -> Registered | None:
-        return next((entry for entry in self._service.workspaces() if entry.root == path), None)
+    def _at_hand(self, workspace: str) -> Registered | None:
+        if not calls.is_path(workspace):
+            return self._service.entry(workspace)
+        return next((entry for entry in self._service.workspaces() if entry.root == workspace), None)
 
-    def _found(
-        self, request: Request, params: OfWorkspace, reply: Reply, entry: "Future[Registered]"
-    ) -> None:
+    def _found(self, request: Request, reply: Reply, found: "Future[tuple[OfWorkspace, Registered]]") -> None:
         try:
-            self._submit(request, params, reply, entry.result())
+            params, entry = found.result()
+            self._submit(request, params, reply, entry)
         except BaseException as error:
             self._fail(request, reply, error)
 
     def _submit(self, request: Request, params: OfWorkspace, reply: Reply, entry: Registered) -> None:
-        work = _WORKS[request.method](params, entry)
+        work = _WORKS[request.method]
+        if following.leads(params):
+            whole = Following(self._service, work, params).begin(entry, request.id)
+            whole.add_done_callback(functools.partial(self._joined, request, reply))
+            return
+        action = work(params, entry)
         answer = self._service.submit(
-            entry.id, lambda keeper: envelope.success(request.id, work(keeper)), job=request.id
+            entry.id, lambda keeper: envelope.success(request.id, action(keeper)), job=request.id
         )
         answer.add_done_callback(functools.partial(self._answered, request, reply))
+
+    def _joined(self, request: Request, reply: Reply, answer: "Future[values.Value]") -> None:
+        """In the thread of the last worker that had to answer."""
+        try:
+            reply(envelope.success(request.id, answer.result()))
+        except BaseException as error:
+            self._fail(request, reply, error)
 
     def _let_thread(self, request: Request, params: Any, reply: Reply) -> None:
         is_slow = request.method in _SLOW

@@ -181,6 +181,7 @@ def _facts(found: Session) -> dict[str, Any]:
         "updated": found.updated,
         "turn_count": found.turn_count,
         "metadata": dict(found.metadata),
+        "follows": list(found.follows),
     }
 
 

@@ -22,6 +22,7 @@ def _start(params: wire.SessionStart, _: Registered) -> Action[Value]:
         phase=params.phase,
         parent=params.parent,
         metadata=params.metadata,
+        follows=params.follows,
     )
     return then(action, session_convert.summary)
 

@@ -56,6 +56,7 @@ class Session:
     `turn_count` and `snapshot_count` are how many records there are, rewound ones among them; `open_turn` is the
     ordinal of the turn under way. `snapshot` is the conversation as it is now, which after a rewind is not the
     newest one, and `rewound_by` the checkpoint that recorded the last rewind. `moments` holds the newest ones.
+    `follows` are other workspaces, by their ids, in which what is done for it is done, too.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Session:
     snapshot: int | None = None
     rewound_by: int = 0
     redacted: Mapping[str, int] = field(default_factory=dict)
+    follows: tuple[str, ...] = ()
     format: int = FORMAT
 
 

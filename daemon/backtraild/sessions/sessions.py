@@ -1,13 +1,13 @@
 """The face of the sessions of one workspace."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from backtrail.errors import UsageError
-from backtraild.sessions import exporting, facts
+from backtraild.sessions import facts
 from backtraild.sessions.cleaning import Cleaner, Redactor
 from backtraild.sessions.conversations import Conversations
 from backtraild.sessions.indexing import Indexing
@@ -78,6 +78,7 @@ class Sessions:
         metadata: Mapping[str, Any] | None = None,
         forked_from: str | None = None,
         forked_at: str | None = None,
+        follows: Sequence[str] | None = None,
     ) -> Session:
         """Begin a session, or go on with the one there is; what is given is taken over."""
         facts.check_lineage(session, parent, forked_from)
@@ -89,6 +90,7 @@ class Sessions:
             parent=old.parent if parent is None else parent,
             forked_from=old.forked_from if forked_from is None else forked_from,
             forked_at=old.forked_at if forked_at is None else cleaner.text(forked_at),
+            follows=old.follows if follows is None else tuple(dict.fromkeys(follows)),
         )
         changed = self._told(changed, cleaner, now, agent, title, phase, metadata)
         return self._written(base, changed, cleaner, now)
@@ -189,17 +191,6 @@ class Sessions:
         self._transcripts.delete(key)
         self._journal.forget(session)
         return checkpoints
-
-    def export(self, session: str) -> Iterator[bytes]:
-        """Everything about a session as lines of JSON; `exporting` tells what they hold."""
-        found = self.get(session)
-        turns, snapshots = self.turns(session, include_rewound=True), self.snapshots(session)
-        key = session_key(session)
-
-        def messages(generation: int, count: int) -> Iterator[bytes]:
-            return self._transcripts.read(key, generation, 0, count)
-
-        return exporting.exported(found, turns, snapshots, messages)
 
     def search(
         self, words: str, session: str | None = None, limit: int = 20, cursor: str | None = None

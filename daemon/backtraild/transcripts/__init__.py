@@ -12,6 +12,7 @@ a commit, in one pack, however long the conversation is.
 """
 
 from backtrail.errors import UnknownConversation, UnreadableTranscript
+from backtraild.transcripts.compaction import Compaction
 from backtraild.transcripts.model import (
     Generation,
     Lines,
@@ -24,6 +25,7 @@ from backtraild.transcripts.model import (
 from backtraild.transcripts.transcripts import Transcripts
 
 __all__ = [
+    "Compaction",
     "Generation",
     "Lines",
     "Messages",

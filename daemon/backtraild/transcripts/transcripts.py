@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from backtraild.model import ObjectId
 from backtraild.state import Database
 from backtraild.store import Store, StoreReader, failing
 from backtraild.transcripts import agreement
@@ -27,6 +28,12 @@ class Transcripts:
         """All conversations there are."""
         with failing("read"):
             return self._store.named.names(TRANSCRIPTS)
+
+    def trees(self) -> dict[str, ObjectId]:
+        """What each conversation consists of now: another tree for whatever is recorded."""
+        with failing("read"):
+            found = {key: self._store.named.tree(ref(key)) for key in self.keys()}
+        return {key: tree for key, tree in found.items() if tree is not None}
 
     def record(self, key: str, source: Source) -> Recorded:
         """Store a conversation as it is now; only what is new in it is written. Durable when this returns."""

@@ -11,7 +11,7 @@ from backtraild.redaction import Redactor
 from backtraild.scan import NoObserver, Observer
 from backtraild.sessions import Sessions
 from backtraild.state import Query
-from backtraild.transcripts import Transcripts
+from backtraild.transcripts import Compaction, Transcripts
 from backtraild.workspace import losses
 from backtraild.workspace.annals import Annals
 from backtraild.workspace.blame import Blame
@@ -56,6 +56,7 @@ class Workspace:
             self.blame = Blame(annals, self.history, self._recorder, self._parts.store.objects).lines
             self._pins = TemporaryPins(self._parts)
             self.transcripts = Transcripts(self._parts.store, self.redactor, self._parts.database)
+            self.compaction = Compaction(self.transcripts)
             self.sessions = self._open_sessions()
             reversals = Reversals(self._parts, self._recorder, self.sessions)
             self._restorer = Restorer(self._parts, self._recorder, self.history, reversals, meter)

@@ -99,6 +99,10 @@ WORDS = {
     "status": st.sampled_from(["active", "idle", "ended", ""]),
     "folder": texts.filter(lambda text: not text.startswith(("/", '"')))
     | st.sampled_from(["/", "/proc", "/etc"]),
+    # Nothing that could be another machine: a test asks nobody else.
+    "remote": st.sampled_from(
+        ["", "-x", "/nowhere", "a", "..", "ext::sh", "http://x", "a\0", "/" + "x" * 5000]
+    ),
 }
 
 
@@ -125,8 +129,8 @@ def asked(method: protocol.Method[Any, Any], workspace: str) -> st.SearchStrateg
     if "workspace" in required:
         required["workspace"] = st.just(workspace)
     optional = {name: each for name, each in fitting.items() if name not in required}
-    # A folder that happens to fit would be made, and watched from then on.
-    wild = {name: each if name == "folder" else each | anything for name, each in fitting.items()}
+    # A folder that happens to fit would be made, and watched from then on; a remote would be asked.
+    wild = {name: each if name in ("folder", "remote") else each | anything for name, each in fitting.items()}
     return st.one_of(
         st.fixed_dictionaries(required),
         st.fixed_dictionaries(required, optional=optional),

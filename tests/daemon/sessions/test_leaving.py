@@ -1,64 +1,10 @@
-"""Taking a session elsewhere, and letting go of it."""
-
-import base64
-import json
-from typing import Any
+"""Letting go of a session."""
 
 import pytest
 
-from backtraild.sessions import ToolCall, session_key
-from backtraild.transcripts import Lines
-from support.conversing import BEGINNING, Desk, said
+from backtraild.sessions import session_key
+from support.conversing import Desk, said
 from support.git import fsck
-
-
-def exported(desk: Desk, session: str) -> list[dict[str, Any]]:
-    lines = b"".join(desk.sessions.export(session)).split(b"\n")
-    assert lines.pop() == b""
-    return [json.loads(line) for line in lines]
-
-
-def test_an_export_holds_everything_and_can_be_read_by_anybody(desk: Desk) -> None:
-    """A history is the user's; any program that knows JSON can take it over."""
-    desk.sessions.start("s", agent="codex", title="T", phase="build", metadata={"a": 1})
-    desk.sessions.begin_turn("s", prompt="one", before=1)
-    desk.sessions.tool_used("s", 1, ToolCall("bash", "1", {"command": "ls"}, started=BEGINNING))
-    desk.sessions.record_conversation("s", said("one", "eins"), turn=1, checkpoint=2)
-    desk.sessions.end_turn("s", 1, after=2)
-    desk.rewind("s", 0)
-    desk.sessions.record_conversation("s", said("two"), turn=1)
-    session, turn, first, second, *messages = exported(desk, "s")
-    assert session["kind"] == "session"
-    assert (session["format"], session["id"], session["agent"], session["title"]) == (1, "s", "codex", "T")
-    assert session["moments"][0]["data"] == {"phase": "build", "before": ""}
-    assert (turn["kind"], turn["number"], turn["rewound"], turn["prompt"]) == ("turn", 1, True, "one")
-    assert turn["tools"][0]["input"] == '{"command":"ls"}'
-    assert turn["tools"][0]["started"] == "2026-05-06T07:08:09.123456Z"
-    assert [line["kind"] for line in (first, second)] == ["snapshot"] * 2
-    assert (first["generation"], first["message_count"], second["generation"]) == (1, 2, 2)
-    assert (first["type"], first["turn"], first["checkpoint"]) == ("auto", 1, 2)
-    assert messages == [
-        {"kind": "message", "generation": 1, "index": 0, "message": {"role": "user", "content": "one"}},
-        {"kind": "message", "generation": 1, "index": 1, "message": {"role": "assistant", "content": "eins"}},
-        {"kind": "message", "generation": 2, "index": 0, "message": {"role": "user", "content": "two"}},
-    ]
-
-
-def test_lines_that_are_no_json_are_exported_all_the_same(desk: Desk) -> None:
-    """An agent's transcript may hold anything; an export is still JSON, line by line."""
-    deep = b"[" * 5000 + b"]" * 5000
-    lines = [b'{"a": 1}', b"plain text", b"caf\xe9", b"NaN", deep, b'{"n": 1e999999}']
-    desk.sessions.record_conversation("s", Lines(b"\n".join(lines) + b"\n"))
-    messages = [line for line in exported_shallow(desk) if line["kind"] == "message"]
-    assert messages[0]["message"] == {"a": 1}
-    assert messages[1]["text"] == "plain text"
-    assert base64.b64decode(messages[2]["base64"]) == b"caf\xe9"
-    assert messages[3]["text"] == "NaN"
-    assert messages[4]["text"] == deep.decode()
-
-
-def exported_shallow(desk: Desk) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in desk.sessions.export("s")]
 
 
 def test_a_deleted_session_leaves_no_ref_no_row_and_no_hit(desk: Desk) -> None:

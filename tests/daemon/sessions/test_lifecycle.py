@@ -162,7 +162,6 @@ def test_questions_about_an_unknown_session_are_answered_with_its_name(desk: Des
         lambda: desk.sessions.conversation("nobody"),
         lambda: desk.sessions.reverse("nobody", Reversal(1, (), (), None)),
         lambda: desk.sessions.delete("nobody"),
-        lambda: desk.sessions.export("nobody"),
         lambda: desk.sessions.search("x", session="nobody"),
     ):
         with pytest.raises(UnknownSession, match="'nobody'"):

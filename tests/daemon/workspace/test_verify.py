@@ -189,6 +189,7 @@ def empty(path: Path) -> None:
 def test_a_lost_pack_or_index_costs_the_checkpoint_it_was_written_for(three: Project, way, suffix: str):
     """What the others share with it, they have from earlier packs."""
     pack, _ = object_place(three, "commit", 2)
+    pack.with_suffix(suffix).chmod(0o600)
     way(pack.with_suffix(suffix))
     found = checked(three)
     assert (found.damaged, found.whole) == ((2,), (1, 3))

@@ -8,6 +8,7 @@ import msgspec
 from backtrail.cli import typed
 from backtrail.cli.characters import visible
 from backtrail.cli.command import OF_CHECKPOINT, Command
+from backtrail.cli.commands.saving import warn_of_followed
 from backtrail.cli.confirming import confirm
 from backtrail.cli.invocation import Invocation, tell
 from backtrail.cli.parser import number
@@ -70,7 +71,8 @@ def _confirm(invocation: Invocation, plan: RewindResult, target: str) -> None:
         invocation.give(plan, lambda _: "")
     elif can_ask():
         tell(texts.rewind_plan(plan, target, Screen.of(sys.stderr, invocation.options.colour)))
-    written, deleted = count(len(plan.written), "file"), count(len(plan.deleted), "file")
+    written = count(len(plan.written) + sum(len(one.written) for one in plan.also), "file")
+    deleted = count(len(plan.deleted) + sum(len(one.deleted) for one in plan.also), "file")
     hidden = f"{count(len(plan.turns_rewound), 'turn')} with {count(plan.messages_removed, 'message')}"
     confirm(
         invocation,
@@ -86,6 +88,7 @@ def _tell(invocation: Invocation, result: RewindResult, target: str) -> None:
     invocation.give(result, lambda screen: texts.rewind_done(done, target, screen))
     for conflict in () if invocation.json else (*result.conflicts, *result.session_conflicts):
         invocation.note(f"warning: {visible(conflict.path)} was left alone: {visible(conflict.reason)}")
+    warn_of_followed(invocation, result.also)
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -107,7 +110,8 @@ COMMANDS = {
         _rewind,
         "Take files and conversation back to right after a turn of a session, or to right before one. Shows its plan\n"
         "and asks first, unless --yes is given; with --json and without --yes, the plan is printed and the exit code\n"
-        "is 13. Later turns are hidden, not destroyed: `backtrail undo` brings them and the files back.",
+        "is 13. Later turns are hidden, not destroyed: `backtrail undo` brings them and the files back. Folders that\n"
+        "the session follows go back as well; `undo` is for one folder at a time.",
         "backtrail rewind --session fix-login --before-turn 4\n"
         "backtrail rewind --session fix-login --to-turn 7 --conversation --yes",
         (*OF_CHECKPOINT, 13),

@@ -1,6 +1,7 @@
 """`save`: a checkpoint now."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 
 from backtrail.cli import render, typed
 from backtrail.cli.characters import visible
@@ -10,7 +11,7 @@ from backtrail.cli.invocation import Invocation
 from backtrail.cli.parser import number
 from backtrail.errors import UsageError
 from backtrail.protocol import SAVE, Save
-from backtrail.values import Checkpoint
+from backtrail.values import Checkpoint, Followed
 
 _OF_SESSION = ("conversation", "prompt", "agent", "title", "phase")
 
@@ -36,6 +37,7 @@ def _save(invocation: Invocation) -> int:
     invocation.give(made, lambda screen: render.saved(made, screen))
     if made.conversation_error is not None:
         _warn(invocation, made)
+    warn_of_followed(invocation, made.also)
     return 0
 
 
@@ -54,6 +56,15 @@ def _warn(invocation: Invocation, made: Checkpoint) -> None:
     invocation.note(
         f"warning: The conversation was not recorded: {visible(made.conversation_error or '')} {hint}"
     )
+
+
+def warn_of_followed(invocation: Invocation, also: Sequence[Followed]) -> None:
+    """Folders that a session follows and in which something failed; JSON has it with the rest."""
+    for one in () if invocation.json else also:
+        if one.error is not None:
+            invocation.note(
+                f"warning: {visible(one.root or one.workspace)} did not follow: {visible(one.error)}"
+            )
 
 
 def _text(word: str | None) -> str | None:

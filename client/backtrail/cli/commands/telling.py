@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 from backtrail.cli import typed
 from backtrail.cli.command import FILE, OF_CHECKPOINT, SESSION, Argument, Command
-from backtrail.cli.commands.saving import pair
+from backtrail.cli.commands.saving import pair, warn_of_followed
 from backtrail.cli.commands.sessions import STATUSES
 from backtrail.cli.given import conversation
 from backtrail.cli.invocation import Invocation
@@ -36,6 +36,7 @@ def _start(invocation: Invocation) -> int:
         phase=_given(options.phase),
         parent=_given(options.parent),
         metadata=dict(options.meta) or None,
+        follows=[typed.workspace(each) for each in options.follow] or None,
     )
     return _told(invocation, invocation.ask(SESSION_START, params))
 
@@ -76,6 +77,7 @@ def _turn(invocation: Invocation) -> int:
     )
     begun = invocation.ask_patiently(TURN_START, params, "Saving")
     invocation.give(begun, lambda screen: texts.turn_started(session, begun, screen))
+    warn_of_followed(invocation, begun.also)
     return 0
 
 
@@ -96,6 +98,7 @@ def _attach(invocation: Invocation) -> int:
 
 def _told(invocation: Invocation, found: SessionSummary) -> int:
     invocation.give(found, lambda screen: texts.session_told(found, screen))
+    warn_of_followed(invocation, found.also)
     return 0
 
 
@@ -106,6 +109,8 @@ def _given(word: str | None) -> str | None:
 def _start_options(parser: ArgumentParser) -> None:
     parser.add_argument("--agent", metavar="NAME", help="who speaks with the user")
     parser.add_argument("--parent", metavar="ID", help="the session that this one is part of")
+    explained = "also save and rewind this watched folder with each turn; may be given more than once"
+    parser.add_argument("--follow", metavar="PATH", action="append", default=[], help=explained)
     _description_options(parser)
 
 
@@ -150,8 +155,11 @@ _ONE = Argument("session", "SESSION", "the agent's own id of the conversation", 
 COMMANDS = {
     "session start": Command(
         _start,
-        "Begin a session in this workspace, or go on with it if it is there. What is given is kept with it.",
-        "backtrail session start fix-login --agent claude --title 'Repair the login' --phase planning",
+        "Begin a session in this workspace, or go on with it if it is there. What is given is kept with it. With\n"
+        "--follow, its turns are saved and rewound in other watched folders, too, such as a worktree;\n"
+        "`backtrail undo` takes a rewind back in one folder at a time.",
+        "backtrail session start fix-login --agent claude --title 'Repair the login' --phase planning\n"
+        "backtrail session start fix-login --follow ../worktree",
         arguments=(_ONE,),
         options=_start_options,
     ),

@@ -5,7 +5,7 @@ from backtrail.cli.render.diffs import diff, diff_stat, name_status
 from backtrail.cli.render.events import event
 from backtrail.cli.render.health import Check, daemon_status, doctor, failure
 from backtrail.cli.render.restores import restore_done, restore_plan
-from backtrail.cli.render.stores import prune, verify
+from backtrail.cli.render.stores import mirrored, prune, verify
 from backtrail.cli.render.workspaces import status, unwatched, watched, workspaces
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "event",
     "failure",
     "folder",
+    "mirrored",
     "name_status",
     "pinned",
     "prune",

@@ -23,6 +23,7 @@ def rewind_plan(plan: RewindResult, target: str, screen: Screen) -> str:
         rows += section("write", "green", plan.written, _PLANNED_SHOWN, screen)
         rows += section("delete", "red", plan.deleted, _PLANNED_SHOWN, screen)
         rows += _hidden("hide", plan, screen)
+        rows += _elsewhere(("write", "delete", "not touch"), plan, _PLANNED_SHOWN, screen)
     return cells.together(rows + _left_alone("not touch", plan, _PLANNED_SHOWN, screen))
 
 
@@ -32,6 +33,7 @@ def rewind_done(result: RewindResult, target: str, screen: Screen) -> str:
     rows += section("written", "green", result.written, _DONE_SHOWN, screen)
     rows += section("deleted", "red", result.deleted, _DONE_SHOWN, screen)
     rows += _hidden("hidden", result, screen)
+    rows += _elsewhere(("written", "deleted", "left alone"), result, _DONE_SHOWN, screen)
     if len(rows) == 1:
         rows = [f"Everything was already in {visible(target)}."]
     else:
@@ -96,6 +98,17 @@ def _hidden(verb: str, result: RewindResult, screen: Screen) -> list[str]:
     if result.messages_removed:
         told.append(count(result.messages_removed, "message"))
     return [f"  {screen.paint(verb, 'red')} {' and '.join(told)}"] if told else []
+
+
+def _elsewhere(verbs: tuple[str, str, str], result: RewindResult, shown: int, screen: Screen) -> list[str]:
+    """The same for each folder that the session follows, if anything changes there."""
+    rows = []
+    for one in result.also:
+        found = section(verbs[0], "green", one.written, shown, screen)
+        found += section(verbs[1], "red", one.deleted, shown, screen)
+        found += conflicts(one.conflicts, verbs[2], shown, screen)
+        rows += [f"in {screen.folder(one.root or one.workspace)}", *found] if found else []
+    return rows
 
 
 def _left_alone(title: str, result: RewindResult, shown: int, screen: Screen) -> list[str]:

@@ -142,6 +142,7 @@ def _facts(one: SessionSummary, screen: Screen) -> list[tuple[str, str]]:
     facts = [("agent", visible(one.agent)), ("phase", visible(one.phase)), ("part of", _known(one.parent))]
     at = f" at {visible(one.forked_at)}" if one.forked_at else ""
     facts.append(("forked from", f"{_known(one.forked_from)}{at}" if one.forked_from or at else ""))
+    facts.append(("follows", ", ".join(visible(each) for each in one.follows)))
     facts.append(("begun", screen.ago(one.created)))
     facts.append(("last used", screen.ago(one.updated)))
     facts.append(("turns", f"{one.turn_count:,}"))

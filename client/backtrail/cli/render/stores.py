@@ -1,10 +1,10 @@
-"""What retention and a look at every stored byte found, as text."""
+"""What retention, a copy elsewhere and a look at every stored byte came to, as text."""
 
 from backtrail.cli.characters import visible
 from backtrail.cli.render import cells
 from backtrail.cli.terminal import Screen
 from backtrail.cli.words import count, numbers, size
-from backtrail.values import Damage, PruneResult, VerifyResult
+from backtrail.values import Damage, Mirrored, PruneResult, VerifyResult
 
 _DAMAGE_SHOWN = 50
 
@@ -43,6 +43,22 @@ def verify(result: VerifyResult, screen: Screen) -> str:
     if result.whole:
         rows.append(f"Whole and safe to restore: {screen.sign(numbers(result.whole))}.")
     return cells.together(rows)
+
+
+def mirrored(result: Mirrored, screen: Screen) -> str:
+    """What a remote was sent."""
+    changes = (
+        ("new", result.new, "green"),
+        ("updated", result.updated, "yellow"),
+        ("deleted", result.deleted, "red"),
+    )
+    parts = [f"{len(refs):,} {screen.paint(word, colour)}" for word, refs, colour in changes if refs]
+    remote = screen.paint(visible(result.remote), "bold")
+    if not parts:
+        return f"{remote} is up to date: it has {count(result.up_to_date, 'ref')}, as there are here.\n"
+    verb = "would be" if result.dry_run else "is now"
+    refs = ", ".join([*parts, f"{result.up_to_date:,} as before"])
+    return f"{remote} {verb} a mirror of this workspace. Refs: {refs}.\n"
 
 
 def _kept(result: PruneResult) -> str:
