@@ -8,17 +8,17 @@ from typing import TypeVar
 
 from backtrail import asking, protocol
 from backtrail.asking import PathLike
-from backtrail.async_connection import AsyncConnection, AsyncProgress
-from backtrail.async_streams import AsyncFollower
 from backtrail.async_workspace import AsyncWorkspace
 from backtrail.client import Timeout
-from backtrail.connection import OnProgress, Silent
-from backtrail.deadline import Deadline
 from backtrail.errors import DaemonUnreachable, UsageError
-from backtrail.exchange import Exchange, Lost, check_begun
-from backtrail.locating import RETURN_SECONDS, Location, Locator
 from backtrail.protocol import Method
 from backtrail.values import CheckpointConfig, CheckpointEvent, Pong, Value, WorkspaceInfo
+from backtrail.wire.async_connection import AsyncConnection, AsyncProgress
+from backtrail.wire.async_streams import AsyncFollower
+from backtrail.wire.connection import OnProgress, Silent
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.exchange import Exchange, Lost, check_begun
+from backtrail.wire.locating import RETURN_SECONDS, Location, Locator
 
 _Params = TypeVar("_Params", bound=Value)
 _Result = TypeVar("_Result", bound=Value)

@@ -11,7 +11,6 @@ from backtrail.asking import Name, PathLike
 from backtrail.client import Client
 from backtrail.conversing import ConversationLike
 from backtrail.errors import DaemonUnreachable
-from backtrail.streams import EventStream
 from backtrail.values import (
     Checkpoint,
     CheckpointConfig,
@@ -20,6 +19,7 @@ from backtrail.values import (
     CheckpointSummary,
     RestoreResult,
 )
+from backtrail.wire.streams import EventStream
 from backtrail.workspace import Workspace
 
 Handler = Callable[[CheckpointEvent], object]

@@ -9,18 +9,18 @@ from weakref import WeakSet
 
 from backtrail import asking, protocol
 from backtrail.asking import PathLike
-from backtrail.connection import Connection, OnProgress, Silent
-from backtrail.deadline import Deadline
 from backtrail.errors import DaemonUnreachable, UsageError
-from backtrail.exchange import Exchange, Lost, check_begun
-from backtrail.locating import RETURN_SECONDS, Location, Locator
-from backtrail.pool import Pool
 from backtrail.protocol import Method
 from backtrail.values import CheckpointConfig, Pong, Value, WorkspaceInfo
+from backtrail.wire.connection import Connection, OnProgress, Silent
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.exchange import Exchange, Lost, check_begun
+from backtrail.wire.locating import RETURN_SECONDS, Location, Locator
+from backtrail.wire.pool import Pool
 from backtrail.workspace import Workspace
 
 if TYPE_CHECKING:
-    from backtrail.streams import EventStream
+    from backtrail.wire.streams import EventStream
 
 __all__ = ["Client", "OnProgress", "Timeout"]
 
@@ -107,7 +107,7 @@ class Client:
         It goes on over restarts of the daemon, without starting it. With `follow` off it ends at the newest
         event. With `progress`, the progress of long work is told too.
         """
-        from backtrail.streams import EventStream  # here, because few programs follow
+        from backtrail.wire.streams import EventStream  # here, because few programs follow
 
         if workspace is not None and not isinstance(workspace, Workspace):
             workspace = self.workspace(workspace)

@@ -22,7 +22,7 @@ from backtrail.values import (
 
 if TYPE_CHECKING:
     from backtrail.client import Client, OnProgress, Timeout
-    from backtrail.streams import EventStream
+    from backtrail.wire.streams import EventStream
 
 
 class Workspace(History):

@@ -8,9 +8,9 @@ import pytest
 
 from backtrail import conversing, protocol
 from backtrail.errors import UsageError
-from backtrail.exchange import Exchange
 from backtrail.methods import methods
 from backtrail.protocol import Tool
+from backtrail.wire.exchange import Exchange
 
 
 def test_messages_are_sent_as_the_json_they_are():

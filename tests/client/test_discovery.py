@@ -6,10 +6,10 @@ import socket
 import msgspec
 import pytest
 
-from backtrail.discovery import read_connection
 from backtrail.errors import ProtocolMismatch, UntrustedDaemon
-from backtrail.listening import is_listening
 from backtrail.protocol import VERSION, ConnectionFile
+from backtrail.wire.discovery import read_connection
+from backtrail.wire.listening import is_listening
 
 _WHERE = ConnectionFile(VERSION, "0.1.0", 4711, "epoch", "ipc:///run/r", "ipc:///run/e")
 

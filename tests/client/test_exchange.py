@@ -5,7 +5,7 @@ import pytest
 
 from backtrail import protocol
 from backtrail.errors import Bug, DaemonUnreachable, UnknownCheckpoint
-from backtrail.exchange import MAX_LOSSES, MAX_MISSES, Exchange, Lost, check_begun, response_of
+from backtrail.wire.exchange import MAX_LOSSES, MAX_MISSES, Exchange, Lost, check_begun, response_of
 
 
 def _save(**options):

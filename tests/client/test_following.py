@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtrail.following import Trail, news_of
 from backtrail.values import CheckpointEvent, EventPage, Heartbeat
+from backtrail.wire.following import Trail, news_of
 
 
 def _event(seq, epoch="one", kind="checkpoint_created", workspace="w"):

@@ -10,10 +10,10 @@ from backtrail.cli.render.health import Check
 from backtrail.cli.words import count, size
 from backtrail.client import Client
 from backtrail.errors import BacktrailError
-from backtrail.locating import Locator
 from backtrail.paths import Places, places
 from backtrail.protocol import STATUS, OfWorkspace
 from backtrail.values import Pong, WorkspaceInfo
+from backtrail.wire.locating import Locator
 
 _OK, _WARNING, _PROBLEM = "ok", "warning", "problem"
 _LITTLE_SPACE, _NO_SPACE = 1_000_000_000, 100_000_000

@@ -11,12 +11,12 @@ from backtrail.cli.command import OF_DAEMON, Command
 from backtrail.cli.ending import wait_for_end
 from backtrail.cli.invocation import Invocation
 from backtrail.client import Client
-from backtrail.deadline import Deadline
 from backtrail.errors import DaemonUnreachable, NothingToDo
-from backtrail.locating import Locator
 from backtrail.paths import places
 from backtrail.protocol import WORKSPACES, ConnectionFile, Workspaces
-from backtrail.starting import start
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.locating import Locator
+from backtrail.wire.starting import start
 
 
 def _start(invocation: Invocation) -> int:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import msgspec
 import zmq
 
-from backtrail.deadline import Deadline
-from backtrail.exchange import Lost, response_of
-from backtrail.links import Fate, Link
 from backtrail.protocol import ConnectionFile, Response
 from backtrail.values import CheckpointEvent
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.exchange import Lost, response_of
+from backtrail.wire.links import Fate, Link
 
 OnProgress = Callable[[CheckpointEvent], None]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import zmq
 
 from backtrail import protocol
-from backtrail.async_connection import AsyncLink
 from backtrail.errors import DaemonUnreachable
-from backtrail.exchange import Lost
-from backtrail.following import Trail, news_of
-from backtrail.locating import Locator
-from backtrail.streams import LOG_SECONDS, LOOK_SECONDS
 from backtrail.values import CheckpointEvent
+from backtrail.wire.async_connection import AsyncLink
+from backtrail.wire.exchange import Lost
+from backtrail.wire.following import Trail, news_of
+from backtrail.wire.locating import Locator
+from backtrail.wire.streams import LOG_SECONDS, LOOK_SECONDS
 
 if TYPE_CHECKING:
     from backtrail.async_client import AsyncClient

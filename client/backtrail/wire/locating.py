@@ -3,11 +3,11 @@
 import os
 import time
 
-from backtrail.deadline import Deadline
-from backtrail.discovery import read_connection
 from backtrail.errors import DaemonUnreachable
 from backtrail.paths import places
 from backtrail.protocol import ConnectionFile
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.discovery import read_connection
 
 # Without autostart, whoever runs the daemon is given this long to start it again.
 RETURN_SECONDS = 5.0
@@ -43,7 +43,7 @@ class Locator:
     ) -> ConnectionFile:
         """A daemon that listens, where there was none."""
         if autostart and self.autostart and self._places is not None:
-            from backtrail.starting import (
+            from backtrail.wire.starting import (
                 start,
             )  # here, because most calls find a daemon and need not import it
 
@@ -57,7 +57,7 @@ class Locator:
 
     def look(self) -> ConnectionFile | None:
         """The daemon that listens now, if one does; it is never started here."""
-        from backtrail.listening import is_listening  # here, because most calls just connect
+        from backtrail.wire.listening import is_listening  # here, because most calls just connect
 
         found = read_connection(self._file)
         return found if found is not None and is_listening(found.requests) else None

@@ -10,15 +10,15 @@ import time
 from collections.abc import Iterator
 
 from backtrail import protocol
-from backtrail.connection import Connection, Silent
-from backtrail.deadline import Deadline
-from backtrail.discovery import read_connection
 from backtrail.errors import DaemonUnreachable, ProtocolMismatch
-from backtrail.exchange import Lost
-from backtrail.listening import is_listening
 from backtrail.locks import is_held, try_lock
 from backtrail.paths import STARTED_BY_CLIENT, Places
 from backtrail.protocol import ConnectionFile
+from backtrail.wire.connection import Connection, Silent
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.discovery import read_connection
+from backtrail.wire.exchange import Lost
+from backtrail.wire.listening import is_listening
 
 START_SECONDS = 15.0
 _LOOK_SECONDS = 0.01

@@ -8,12 +8,12 @@ from types import TracebackType
 import zmq
 import zmq.asyncio
 
-from backtrail import links
-from backtrail.connection import OnProgress, Silent, progress_of
-from backtrail.deadline import Deadline
-from backtrail.exchange import Lost, response_of
-from backtrail.links import Fate
 from backtrail.protocol import ConnectionFile, Response
+from backtrail.wire import links
+from backtrail.wire.connection import OnProgress, Silent, progress_of
+from backtrail.wire.deadline import Deadline
+from backtrail.wire.exchange import Lost, response_of
+from backtrail.wire.links import Fate
 
 
 class AsyncLink:

@@ -9,10 +9,10 @@ import zmq
 
 from backtrail import protocol
 from backtrail.errors import DaemonUnreachable
-from backtrail.following import Trail, news_of
-from backtrail.links import Fate, Link
-from backtrail.locating import Locator
 from backtrail.values import CheckpointEvent, EventPage
+from backtrail.wire.following import Trail, news_of
+from backtrail.wire.links import Fate, Link
+from backtrail.wire.locating import Locator
 
 if TYPE_CHECKING:
     from backtrail.client import Client

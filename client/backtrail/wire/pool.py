@@ -3,7 +3,7 @@
 import os
 import threading
 
-from backtrail.connection import Connection
+from backtrail.wire.connection import Connection
 
 # More calls than this may be under way at once; only so many connections are kept afterwards.
 KEPT = 8
