@@ -16,6 +16,7 @@ from backtrail.client import Workspace
 from backtrail.values import CheckpointEvent
 from support.clients import Home, home_in
 from support.git import git
+from support.watching import eventually
 
 CLIENTS, WORKSPACES = 20, 5
 # A minute in the long runs: BACKTRAIL_SOAK_SECONDS=60.
@@ -110,9 +111,7 @@ def test_twenty_clients_in_five_workspaces_get_on_with_each_other(home: Home, tm
         listener.start()
         visitors = visited(home, roots)
         newest = client.ping().seq
-        while not listener.heard or listener.heard[-1].seq < newest:
-            assert listener.is_alive()
-            time.sleep(0.01)  # the last events are on their way
+        eventually(lambda: listener.heard and listener.heard[-1].seq >= newest, 30)
         listener.end()
 
         did = sum((visitor.did for visitor in visitors), Counter[str]())

@@ -55,7 +55,7 @@ def test_every_shell_block_works_in_the_order_they_are_shown(newcomer: Path):
     assert "print('hello')" in said
     assert '+print("oops")' in said
     assert "Everything is in order." in said
-    assert (newcomer / "project" / "src" / "app.py").read_text() in ("print('hello')\n", 'print("oops")\n')
+    assert said.count("Restored checkpoint") >= 2  # one file of it, and the undo
 
     said = typed(conversing, newcomer)
     assert said.count("greet the user") >= 3

@@ -1,4 +1,4 @@
-"""Checking all checkpoints of a repository that somebody else may be writing to.
+"""Checking all checkpoints and conversations of a repository that somebody else may be writing to.
 
 Nothing is changed and nothing is shared with the writer: files are opened for reading only, by readers of its
 own. What is let go in the meantime is no problem, and what is made in the meantime is not looked at.
@@ -15,6 +15,9 @@ from backtraild.store.examiner import SOUND, UNLISTED, Examiner, Stopped
 from backtraild.store.reader import Objects
 from backtraild.store.refs import Refs
 from backtraild.store.repository import CHECKPOINTS, HIGHEST, PINNED
+
+# Where sessions and what was said in them hang.
+CONVERSATIONS = ("refs/sessions", "refs/transcripts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,15 @@ def verify(
     stop: Callable[[], bool],
     progress: Callable[[int], None],
 ) -> Verification:
-    """Read everything that checkpoints lead to and check it. Damage is told, never raised.
+    """Read everything that checkpoints and conversations lead to and check it. Damage is told, never raised.
 
     `listed` gives the numbers known from elsewhere: a checkpoint among them without a ref has lost it.
     """
     refs = Refs(git_dir)
     try:
         numbers = _numbers(refs, listed)
+        # Before the packs are opened: what a ref held by then is in them.
+        talks = _conversations(refs)
     except OSError as error:
         return _hopeless(listed(), f"The references of the store can't be read: {_reason(error)}.")
     try:
@@ -66,12 +71,13 @@ def verify(
         return _hopeless(numbers, f"The packs of the store can't be read: {_reason(error)}.")
     check = _Check(refs, objects, Examiner(objects, stop, progress))
     damage, complete = check.checkpoints(numbers)
+    spoken, said_all = check.conversations(talks)
     try:
         present = _numbers(refs, listed)
     except OSError:  # it went away in the meantime, and everything that was found is to be told
         present = numbers
     left = {number: found for number, found in sorted(damage.items()) if number in present}
-    problems = [*_without_folder(git_dir), *check.pins(), *check.highest(), *check.problems(left)]
+    problems = [*_without_folder(git_dir), *check.pins(), *check.highest(), *check.problems(left), *spoken]
     return Verification(
         whole=tuple(number for number, found in left.items() if found == SOUND),
         damaged=tuple(number for number, found in left.items() if found != SOUND),
@@ -79,7 +85,7 @@ def verify(
         bytes=check.examiner.bytes,
         problems=tuple(problems),
         unlisted=check.examiner.unlisted if any(found & UNLISTED for found in left.values()) else 0,
-        complete=complete,
+        complete=complete and said_all,
     )
 
 
@@ -100,6 +106,38 @@ class _Check:
         except Stopped:
             return damage, False
         return damage, True
+
+    def conversations(self, talks: Mapping[str, str | None]) -> tuple[list[Problem], bool]:
+        """What is wrong with sessions and transcripts, and whether all were reached."""
+        found: list[Problem] = []
+        try:
+            for name, commit_id in talks.items():
+                told = self._conversation(commit_id)
+                if told is not None and self._value(name) == commit_id:  # not replaced or deleted meanwhile
+                    found.append(Problem((), None, f"{name} can't be read to the end: {told}"))
+        except Stopped:
+            return found, False
+        return found, True
+
+    def _conversation(self, commit_id: str | None) -> str | None:
+        """The first thing that is wrong; None where all is well."""
+        if commit_id is None:
+            return "its reference is damaged."
+        try:
+            content = self.examiner.commit(bytes.fromhex(commit_id))
+            damage = self.examiner.tree(bytes.fromhex(content[:45].decode().removeprefix("tree ")))
+        except StoreDamaged as error:
+            return error.message
+        except ValueError:
+            return f"commit {commit_id} names no tree."
+        if damage == SOUND:
+            return None
+        first = (damage & -damage).bit_length() - 1
+        return (
+            self.examiner.flaws[first].message
+            if first < len(self.examiner.flaws)
+            else "an object is damaged."
+        )
 
     def problems(self, damage: Mapping[int, int]) -> Iterator[Problem]:
         """What was found, with the checkpoints that each of it concerns."""
@@ -162,6 +200,12 @@ def _numbers(refs: Refs, listed: Callable[[], Collection[int]]) -> set[int]:
     known = set(listed())
     names = [*refs.names(PINNED), *refs.names(CHECKPOINTS)]
     return known | {int(name) for name in names if name.isdecimal()}
+
+
+def _conversations(refs: Refs) -> dict[str, str | None]:
+    """The refs of sessions and transcripts, and the commits that they hold; None where one is damaged."""
+    names = [f"{folder}/{name}" for folder in CONVERSATIONS for name in refs.names(folder)]
+    return {name: refs.read(name) for name in names}
 
 
 def _without_folder(git_dir: str) -> Iterator[Problem]:

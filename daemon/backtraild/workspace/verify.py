@@ -12,7 +12,7 @@ def verify(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Verification:
-    """Read every checkpoint in a store and check every byte. Damage is told, never raised.
+    """Read every checkpoint and conversation in a store and check every byte. Damage is told, never raised.
 
     `stop` is asked again and again and ends the check early; `progress` is told how many objects were checked.
     """
