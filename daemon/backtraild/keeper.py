@@ -319,10 +319,9 @@ class Keeper:
 
 def _shown(checkpoint: Checkpoint) -> dict[str, Any]:
     turn = {} if checkpoint.turn is None else {"turn": checkpoint.turn}
+    # The metadata comes first: whatever somebody called "id" in it, an event says which checkpoint it is of.
     return {
-        **dict(
-            checkpoint.metadata
-        ),  # first: whatever is called like these in it, an event says what it is of
+        **checkpoint.metadata,
         "id": checkpoint.id,
         "kind": checkpoint.kind.value,
         "message": checkpoint.message,
