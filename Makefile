@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench picture clean
+.PHONY: help run test lint check bench torture picture clean
 
 help:  ## list these verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
@@ -32,11 +32,22 @@ check: $(READY)  ## the tests alone; ARGS="-k name" picks some
 
 test: lint check  ## everything that must pass: lint, types, import rules, tests
 
-bench: $(READY)  ## measure against the git binary, write bench/RESULTS.md
-	$(BIN)/python -m bench
+# FILES=10000 sets the size of the tree, ONLY="P1 P5" picks figures, SIZES="1000 10000" other trees for the plot,
+# MILLION=1 adds one of 1,000,000 files, which takes an hour.
+bench: $(READY)  ## measure beside git and other peers, write bench/RESULTS.md, results.json and growth.svg
+	@$(BIN)/python -m bench --only '$(ONLY)' $(if $(FILES),--files $(FILES)) \
+	  $(if $(SIZES),--sizes '$(SIZES)') $(if $(MILLION),--million)
+
+# ONLY="kill-save damage" picks campaigns, ROUND=17 one round, MINUTES=60 and ROUNDS=100 bound it, FRESH=1 begins anew.
+JOBS ?= 2
+
+torture: $(READY)  ## the long runs of faults, damage and attacks, go on where they ended; write tests/faults/RESULTS.md
+	@PYTHONPATH='$(CURDIR)/tests' $(BIN)/python -m torture --jobs $(JOBS) --only '$(ONLY)' \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	  $(if $(ROUND),--round $(ROUND)) $(if $(FRESH),--fresh)
 
 picture: $(READY)  ## draw docs/backtrail.svg, the command line in use
 	$(BIN)/python docs/picture.py
 
 clean:  ## remove what make created
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .torture

@@ -1,4 +1,4 @@
-"""Timing: medians of repeated runs, in seconds."""
+"""Timing: how long something takes, and what one durable write costs on this disk just now."""
 
 import os
 import time
@@ -11,6 +11,12 @@ def seconds(action: Callable[[], object]) -> float:
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
+
+
+def on_calm_disk(action: Callable[[], object]) -> float:
+    """How long one call takes that need not write what others have left unwritten."""
+    os.sync()
+    return seconds(action)
 
 
 def write_and_sync(folder: Path) -> float:

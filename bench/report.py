@@ -1,73 +1,140 @@
 """The table of results: ours, the peer's, the ratio, the bar, and whether it was reached."""
 
-import os
-import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from textwrap import wrap
 
-from bench.peer import git_version
+from bench.figure import Figure, Sense, Unit
+from bench.machine import MEGABYTE
+from bench.results import Results
+from bench.sample import Sample
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
+HEAD = (
+    "| bar | what | files | Backtrail | peer | ratio | wanted | | load |",
+    "|---|---|---|---|---|---|---|---|---|",
+)
+WIDTH = 118
 
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One bar of the project and what was measured for it."""
-
-    name: str
-    what: str
-    ours: float
-    peer: float
-    peer_is: str
-    ratio: str
-    bar: str
-    reached: bool
-
-    def row(self) -> str:
-        """The figure as a line of a Markdown table."""
-        verdict = "reached" if self.reached else "**not reached**"
-        ours, peer = _duration(self.ours), _duration(self.peer)
-        return (
-            f"| {self.name} | {self.what} | {ours} | {peer} ({self.peer_is})"
-            f" | {self.ratio} | {self.bar} | {verdict} |"
-        )
+_METHOD = (
+    "The load of a row is that of the minute before it was begun; the run itself adds about 1. Both sides of a row "
+    "were measured in the same run, in turns, on the same tree, ours through the client and a daemon. Medians, unless "
+    "said otherwise; in brackets the smallest and the largest of all n repetitions, of which none is left out. The "
+    "samples are in `results.json`. What Backtrail acknowledges is on the disk; most peers leave that to the system."
+)
+_UNREACHED = "**not reached**"
 
 
-def at_least(name: str, what: str, ours: float, peer: float, peer_is: str, times: float) -> Figure:
-    """A bar of the kind "so many times faster than the peer"."""
-    faster = peer / ours
-    return Figure(
-        name, what, ours, peer, peer_is, f"{faster:.1f} × faster", f"≥ {times:g} ×", faster >= times
-    )
-
-
-def at_most(name: str, what: str, ours: float, peer: float, peer_is: str, times: float) -> Figure:
-    """A bar of the kind "no more than so many times the peer"."""
-    share = ours / peer
-    return Figure(name, what, ours, peer, peer_is, f"{share:.2f} ×", f"≤ {times:g} ×", share <= times)
-
-
-def publish(figures: Sequence[Figure], files: int) -> str:
-    """Write the results down, reached or not; the text that was written."""
-    text = "\n".join(
+def document(results: Results) -> str:
+    """The whole text, as Markdown."""
+    return "\n".join(
         [
             "# Results",
             "",
-            f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.system()} {platform.machine()},"
-            f" Python {platform.python_version()}, {git_version()}; {files:,} files unless said otherwise.",
-            "Written by `make bench`. Both sides of a row were measured in the same run on the same tree.",
+            *_introduction(results),
             "",
-            "| bar | what | Backtrail | peer | ratio | wanted | |",
-            "|---|---|---|---|---|---|---|",
-            *(figure.row() for figure in figures),
+            *HEAD,
+            *map(row, results.figures),
+            "",
+            "![How cost grows with the size of the tree](growth.svg)",
+            *_absent(results.absent),
             "",
         ]
     )
-    RESULTS.write_text(text)
-    return text
 
 
-def _duration(value: float) -> str:
-    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.2f} ms"
+def row(figure: Figure) -> str:
+    """A figure as a line of the table."""
+    verdict = {None: "", True: "reached", False: _UNREACHED}[figure.reached]
+    note = f" ({figure.note})" if figure.note else ""
+    ours = figure.failure or _cell(figure, figure.ours, figure.quantile)
+    return (
+        f"| {figure.name} | {figure.what}{note} | {figure.files:,} | {ours}"
+        f" | {_peer(figure)} | {_ratio(figure)} | {_wanted(figure)} | {verdict} | {figure.load:.1f} |"
+    )
+
+
+def missed(figures: Sequence[Figure]) -> list[str]:
+    """The bars that were not reached, in words."""
+    return [
+        f"{figure.name}, {figure.what}: {_gap(figure)}{f' ({figure.peer_is})' if figure.peer_is else ''}"
+        for figure in figures
+        if figure.reached is False
+    ]
+
+
+def _introduction(results: Results) -> Iterator[str]:
+    loads = sorted(figure.load for figure in results.figures)
+    span = f"{loads[0]:.1f}–{loads[-1]:.1f}" if loads else "0"
+    yield from wrap(f"{results.day}, {results.machine}; {', '.join(results.versions.values())}.", WIDTH)
+    yield ""
+    yield from wrap(f"Written by `make bench`. Measured under load {span}. {_METHOD}", WIDTH)
+
+
+def _absent(absent: Mapping[str, str]) -> Iterator[str]:
+    if absent:
+        yield from ("", "## Not measured", "")
+        yield from (f"- {name}: {reason}" for name, reason in absent.items())
+
+
+def _peer(figure: Figure) -> str:
+    return f"{_cell(figure, figure.peer, 0.5)} ({figure.peer_is})" if figure.peer else "–"
+
+
+def _cell(figure: Figure, found: Sample | None, quantile: float) -> str:
+    if found is None:
+        return "–"
+    tell = _TELL[figure.unit]
+    value = tell(found.at(quantile))
+    if len(found.values) == 1:
+        return value
+    return f"{value} ({tell(found.low)} – {tell(found.high)}, n {len(found.values)})"
+
+
+def _ratio(figure: Figure) -> str:
+    if figure.ratio is None:
+        return "–"
+    if figure.bar is not None:
+        is_faster = figure.bar.sense is Sense.FASTER
+        return f"{figure.ratio:,.1f} × faster" if is_faster else f"{figure.ratio:,.3g} ×"
+    word = "smaller" if figure.unit is Unit.BYTES else "faster"
+    return f"{1 / figure.ratio:,.1f} × {word}" if figure.ratio < 1 else f"{figure.ratio:,.3g} ×"
+
+
+def _wanted(figure: Figure) -> str:
+    bar = figure.bar
+    if bar is None:
+        return "–"
+    if bar.sense is Sense.VALUE:
+        return f"≤ {_TELL[figure.unit](bar.limit)}"
+    return f"{'≥' if bar.sense is Sense.FASTER else '≤'} {bar.limit:g} ×"
+
+
+def _gap(figure: Figure) -> str:
+    if figure.failure:
+        return figure.failure
+    is_value = figure.bar is not None and figure.bar.sense is Sense.VALUE
+    found = _TELL[figure.unit](figure.value or 0) if is_value else _ratio(figure)
+    return f"{found}, wanted {_wanted(figure)}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s" if abs(value) >= 1 else f"{value * 1000:.2f} ms"
+
+
+def _bytes(value: float) -> str:
+    return f"{value / MEGABYTE:,.1f} MB"
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f} %"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+_TELL: Mapping[Unit, Callable[[float], str]] = {
+    Unit.SECONDS: _seconds,
+    Unit.BYTES: _bytes,
+    Unit.SHARE: _share,
+    Unit.COUNT: _count,
+}

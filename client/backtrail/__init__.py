@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         RestoreInterrupted,
         StoreDamaged,
         StoreFailed,
+        StoreFull,
         UnknownCheckpoint,
         UnknownConversation,
         UnknownPath,
@@ -60,7 +61,7 @@ __version__ = "0.1.0"
 _ERRORS = (
     "AmbiguousCheckpoint BacktrailError BranchFailed BranchRefused Bug DaemonSilent DaemonUnreachable "
     "HostileTree MirrorFailed NothingToDo PlanChanged ProtocolMismatch RefusedWorkspace RestoreFailed "
-    "RestoreInterrupted StoreDamaged StoreFailed UnknownCheckpoint UnknownConversation UnknownPath "
+    "RestoreInterrupted StoreDamaged StoreFailed StoreFull UnknownCheckpoint UnknownConversation UnknownPath "
     "UnknownSession UnknownTurn UnknownWorkspace UnreadableTranscript UntrustedDaemon UsageError "
     "WorkspaceUnavailable"
 )
@@ -118,6 +119,7 @@ __all__ = [
     "SessionSummary",
     "StoreDamaged",
     "StoreFailed",
+    "StoreFull",
     "Turn",
     "UnknownCheckpoint",
     "UnknownConversation",

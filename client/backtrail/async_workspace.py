@@ -187,9 +187,10 @@ class AsyncWorkspace(AsyncHistory):
         params = protocol.Prune(workspace=self.id, dry_run=dry_run)
         return await self.client.call(protocol.PRUNE, params, timeout=timeout)
 
-    async def verify(self, *, timeout: "Timeout" = None) -> VerifyResult:
-        """Look at every byte of the store, however long that takes."""
-        return await self.client.call(protocol.VERIFY, self._itself, timeout=timeout)
+    async def verify(self, *, heal: bool = True, timeout: "Timeout" = None) -> VerifyResult:
+        """Look at every byte of the store, however long that takes; what the folder still has is stored again."""
+        params = protocol.Verify(workspace=self.id, heal=heal)
+        return await self.client.call(protocol.VERIFY, params, timeout=timeout)
 
     async def status(self) -> WorkspaceStatus:
         """How the folder is doing."""

@@ -141,6 +141,12 @@ class StoreFailed(BacktrailError):
     code = "store-failed"
 
 
+class StoreFull(StoreFailed):
+    """The store has no room: it is at its limit, or the disk is nearly full. Nothing was acknowledged."""
+
+    code = "store-full"
+
+
 class StoreTooNew(BacktrailError):
     """The store was made by a later version; this one does not know what it would destroy."""
 

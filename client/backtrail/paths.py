@@ -79,7 +79,10 @@ class Places:
         """Create the folders, and keep all others out of them."""
         for folder in (self.config, self.data, self.data / "workspaces", self.runtime):
             try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # With `parents` alone, those would be as open as the umask leaves them.
+                folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, exist_ok=True)
+                _check_owners(folder)
                 if stat.S_IMODE(folder.stat().st_mode) != 0o700:
                     folder.chmod(0o700)
             except OSError as error:
@@ -93,6 +96,26 @@ class UnusableFolder(BacktrailError):
     """A folder that Backtrail needs can't be made, or belongs to somebody else."""
 
     code = "unusable-folder"
+
+
+def _check_owners(folder: Path) -> None:
+    """Refuse a folder that somebody else made, or could put another one in the place of, as in a shared /tmp."""
+    if folder.stat().st_uid != os.geteuid():
+        raise _not_ours(folder, f"it belongs to the user with the number {folder.stat().st_uid}")
+    for place in (folder, folder.parent):
+        owners = {place.lstat().st_uid, place.stat().st_uid} - {0, os.geteuid()}
+        if owners:
+            raise _not_ours(folder, f"{place} belongs to the user with the number {owners.pop()}")
+    mode = folder.parent.stat().st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise _not_ours(folder, f"everybody may exchange what is in {folder.parent}")
+
+
+def _not_ours(folder: Path, reason: str) -> UnusableFolder:
+    return UnusableFolder(
+        f"Backtrail's folder {folder} can't be trusted: {reason}.",
+        "It would hold copies of your files. Set BACKTRAIL_HOME to a folder that is yours alone.",
+    )
 
 
 def places(home: str | os.PathLike[str] | None = None) -> Places:

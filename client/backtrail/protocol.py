@@ -43,6 +43,8 @@ class Watch(Value, frozen=True, kw_only=True):
     store: str | None = None
     auto_checkpoint: bool | None = None
     max_checkpoints: int | None = None
+    max_store_bytes: int | None = None
+    min_free_bytes: int | None = None
     exclude_patterns: list[str] | None = None
     quiet: float | None = None
     patience: float | None = None
@@ -180,6 +182,12 @@ class Migrate(Value, frozen=True, kw_only=True):
     """Bring every store up to date, also those of folders that are watched no more."""
 
 
+class Verify(OfWorkspace, frozen=True, kw_only=True):
+    """Read every stored byte; unless `heal` is false, what is damaged and still in the folder is stored again."""
+
+    heal: bool = True
+
+
 class Mirror(OfWorkspace, frozen=True, kw_only=True):
     """Have a git repository elsewhere hold all checkpoints and conversations; `delete` those that are gone here."""
 
@@ -233,7 +241,7 @@ DELETE = Method("delete", Delete, values.DeletedCheckpoints, repeatable=False)
 PIN = Method("pin", OfCheckpoint, values.Checkpoint, repeatable=True)
 UNPIN = Method("unpin", OfCheckpoint, values.Checkpoint, repeatable=True)
 PRUNE = Method("prune", Prune, values.PruneResult, repeatable=False)
-VERIFY = Method("verify", OfWorkspace, values.VerifyResult, repeatable=True)
+VERIFY = Method("verify", Verify, values.VerifyResult, repeatable=True)
 MIGRATE = Method("migrate", Migrate, values.MigrateResult, repeatable=True)
 MIRROR = Method("mirror", Mirror, values.Mirrored, repeatable=True)
 EVENTS = Method("events", Events, values.EventPage, repeatable=True)

@@ -202,10 +202,14 @@ class HistoryEvent(Value, frozen=True, kw_only=True):
 
 
 class Timeline(Value, frozen=True, kw_only=True):
-    """Some of what happened, oldest first; `next` is the cursor of the next page where there is one."""
+    """Some of what happened, oldest first; `next` is the cursor of the next page where there is one.
+
+    What happened before the event `first` is not kept any more.
+    """
 
     events: list[HistoryEvent]
     next: int | None = None
+    first: int = 1
 
 
 class FileVersion(Value, frozen=True, kw_only=True):

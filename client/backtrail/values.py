@@ -188,7 +188,11 @@ class Damage(Value, frozen=True, kw_only=True):
 
 
 class VerifyResult(Value, frozen=True, kw_only=True):
-    """What a look at every byte of a store found."""
+    """What a look at every byte of a store found.
+
+    `whole` can be restored. `healed` are those of them that `damage` names, and that are whole again because what
+    they lacked was stored again from the folder.
+    """
 
     workspace: str
     checkpoints: int
@@ -196,6 +200,7 @@ class VerifyResult(Value, frozen=True, kw_only=True):
     bytes: int
     whole: list[int]
     damage: list[Damage]
+    healed: list[int] = []
 
 
 class StoreVersion(Value, frozen=True, kw_only=True):
@@ -258,6 +263,10 @@ class WorkspaceStatus(Value, frozen=True, kw_only=True):
     skipped_count: int
     watcher: str
     overlaps: list[str]
+    max_store_bytes: int = 0  # of a daemon that does not know these yet, 0
+    free_bytes: int = 0  # on the disk that holds the store
+    min_free_bytes: int = 0  # with less than that free, nothing is saved
+    notices: list[str] = []  # damage that has been dealt with, and what is left of it
 
 
 class Watched(Value, frozen=True, kw_only=True):
@@ -279,7 +288,10 @@ class Unwatched(Value, frozen=True, kw_only=True):
 
 
 class CheckpointEvent(Value, frozen=True, kw_only=True):
-    """Something that happened. `seq` counts up without holes, except that `progress` repeats the last one."""
+    """Something that happened. `seq` counts up without holes, except that `progress` repeats the last one.
+
+    In a stream, one of the type `events_missing` stands for numbers that the log does not have any more.
+    """
 
     epoch: str
     seq: int
@@ -293,11 +305,15 @@ class CheckpointEvent(Value, frozen=True, kw_only=True):
 
 
 class EventPage(Value, frozen=True, kw_only=True):
-    """Events after a number, oldest first; there are more as long as the last one is before `newest`."""
+    """Events after a number, oldest first; there are more as long as the last one is before `newest`.
+
+    Those before `first` are not kept any more.
+    """
 
     events: list[CheckpointEvent]
     newest: int
     epoch: str
+    first: int = 1
 
 
 class Heartbeat(Value, frozen=True, kw_only=True):
@@ -333,4 +349,6 @@ class CheckpointConfig(Value, frozen=True, kw_only=True):
     max_file_size: int | None = None
     max_files: int | None = None
     max_bytes: int | None = None
+    max_store_bytes: int | None = None
+    min_free_bytes: int | None = None
     watcher: str | None = None

@@ -183,9 +183,10 @@ class Workspace(History):
         params = protocol.Prune(workspace=self.id, dry_run=dry_run)
         return self.client.call(protocol.PRUNE, params, timeout=timeout)
 
-    def verify(self, *, timeout: "Timeout" = None) -> VerifyResult:
-        """Look at every byte of the store, however long that takes."""
-        return self.client.call(protocol.VERIFY, self._itself, timeout=timeout)
+    def verify(self, *, heal: bool = True, timeout: "Timeout" = None) -> VerifyResult:
+        """Look at every byte of the store, however long that takes; what the folder still has is stored again."""
+        params = protocol.Verify(workspace=self.id, heal=heal)
+        return self.client.call(protocol.VERIFY, params, timeout=timeout)
 
     def status(self) -> WorkspaceStatus:
         """How the folder is doing."""

@@ -2,10 +2,10 @@
 
 import argparse
 import contextlib
-import ctypes
 import fcntl
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -15,7 +15,7 @@ from typing import Self
 from backtrail import __version__
 from backtrail.errors import BacktrailError
 from backtrail.paths import Places, places
-from backtraild import logs, notify
+from backtraild import logs, memory, notify
 from backtraild.liveness import Liveness
 from backtraild.model import Event
 from backtraild.server import Server, is_answering
@@ -24,16 +24,21 @@ from backtraild.service import Service
 # A thread that answers must not wait for one that captures: Python's own 5 ms add up over a request.
 SWITCH_SECONDS = 0.0005
 READY_CHECK_SECONDS = 0.2
-LOCK_CHECK_SECONDS = 5.0
+LOOK_SECONDS = 5.0
 # A daemon that takes longer to answer itself is taken for hung.
 PING_SECONDS = 5.0
 BUG = 70
-LARGE_PIECE = 1024 * 1024
-_M_MMAP_THRESHOLD = -3  # of malloc.h
+FEW_FILES, MANY_FILES = 48, 65_536
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger("backtraild")
+
+
+class TooFewFiles(BacktrailError):
+    """The daemon may not open what it needs."""
+
+    code = "too-few-files"
 
 
 class AlreadyRunning(BacktrailError):
@@ -47,9 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
-    _give_back_large_pieces()
+    memory.give_back_large_pieces()
     where = places()
     try:
+        _allow_many_files()
         where.make()
         with _Lock(where) as lock:
             logs.set_up(where.log_file, verbose=options.verbose)
@@ -97,19 +103,26 @@ def _watch(service: Service, folders: Sequence[str], stopping: threading.Event) 
 
 def _await_end(stopping: threading.Event, lock: "_Lock") -> None:
     """Until somebody ends the daemon, or deletes its folders: no client would ever find it again."""
-    while not stopping.wait(LOCK_CHECK_SECONDS):
+    trimmer = memory.Trimmer()
+    while not stopping.wait(LOOK_SECONDS):
+        trimmer.look()
         if not lock.is_on_disk():
             _log.warning("The daemon's folders were deleted; it ends.")
             return
 
 
-def _give_back_large_pieces() -> None:
-    """Have the C library return large pieces of memory to the system as soon as they are free.
-
-    Left to itself, glibc keeps up to 64 MB for later after a few large requests.
-    """
-    with contextlib.suppress(AttributeError):  # not glibc
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_PIECE)
+def _allow_many_files() -> None:
+    """Every connection and every folder that is being entered takes a descriptor; many systems begin with 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(MANY_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):  # what there is must do
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if wanted < FEW_FILES:
+        raise TooFewFiles(
+            f"The daemon may have {wanted} files open at once, and needs {FEW_FILES} and some for each folder.",
+            "Raise the limit, as with `ulimit -n 1024`.",
+        )
 
 
 def _set_by_signals() -> threading.Event:

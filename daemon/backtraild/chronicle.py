@@ -19,9 +19,8 @@ def needs_store(query: TimelineQuery) -> bool:
 def from_log(log: EventLog, workspace: str, query: TimelineQuery) -> Timeline:
     """A page of what needs no store. May be called in any thread."""
     timeline.check(query)
-    return timeline.page(
-        ([timeline.of_event(event)] for event in _events(log, workspace, query)), query.limit
-    )
+    lines = ([timeline.of_event(event)] for event in _events(log, workspace, query))
+    return replace(timeline.page(lines, query.limit), first=log.first)
 
 
 def from_store(log: EventLog, workspace: str, history: History, query: TimelineQuery) -> Timeline:
@@ -36,7 +35,7 @@ def from_store(log: EventLog, workspace: str, history: History, query: TimelineQ
         [*_of_checkpoint(event, query), *_of_files(event, checkpoint, history, query)]
         for event, checkpoint in pairs(log, workspace, history, query)
     )
-    return timeline.page(lines, query.limit)
+    return replace(timeline.page(lines, query.limit), first=log.first)
 
 
 def _events(log: EventLog, workspace: str, query: TimelineQuery) -> Iterator[Event]:

@@ -15,20 +15,33 @@ from backtrail.errors import BacktrailError, UsageError
 from backtraild.ignore import FolderRules
 from backtraild.model import Limits, WorkspaceConfig
 from backtraild.redaction import Redactor
+from backtraild.regular import read_regular
 
+LARGEST = 4 * 1024 * 1024  # bytes of a file that a person wrote
 WATCHERS = ("auto", "poll")
 
 _Checked = TypeVar("_Checked")
 
-_LIMITS = Limits()
-_MORE_THAN_NOTHING = ("quiet", "patience", "max_checkpoints", "max_file_size", "max_files", "max_bytes")
+_DEFAULTS = WorkspaceConfig()
+_LIMITS = _DEFAULTS.limits
+_MORE_THAN_NOTHING = (
+    "quiet",
+    "patience",
+    "max_checkpoints",
+    "max_store_bytes",
+    "max_file_size",
+    "max_files",
+    "max_bytes",
+)
 
 
 class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     """What the file may say; the names are those of CheckpointConfig."""
 
     auto_checkpoint: bool = True
-    max_checkpoints: int = 100
+    max_checkpoints: int = _DEFAULTS.max_checkpoints
+    max_store_bytes: int = _DEFAULTS.max_store_bytes
+    min_free_bytes: int | None = _DEFAULTS.min_free_bytes
     exclude_patterns: list[str] = []
     quiet: float = 0.5
     patience: float = 10.0
@@ -89,7 +102,7 @@ def read_redaction(path: Path) -> RedactionConfig:
 
 def _read(path: Path, checked: Callable[["_File"], _Checked]) -> _Checked:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, LARGEST).decode()
         return checked(msgspec.convert(tomllib.loads(text), _File, strict=True))
     except FileNotFoundError:
         return checked(_File())
@@ -132,6 +145,8 @@ def _as_settings(config: WorkspaceConfig) -> _Settings:
     return _Settings(
         auto_checkpoint=config.auto_checkpoint,
         max_checkpoints=config.max_checkpoints,
+        max_store_bytes=config.max_store_bytes,
+        min_free_bytes=config.min_free_bytes,
         exclude_patterns=list(config.exclude_patterns),
         quiet=config.quiet,
         patience=config.patience,
@@ -175,6 +190,8 @@ def _checked(settings: _Settings) -> WorkspaceConfig:
         value = getattr(settings, name)
         if not (value > 0 and math.isfinite(value)):
             raise UsageError(f"{name} must be more than nothing, and not {value}.")
+    if settings.min_free_bytes is not None and settings.min_free_bytes < 0:
+        raise UsageError(f"min_free_bytes must be nothing or more, and not {settings.min_free_bytes}.")
     if settings.patience < settings.quiet:
         raise UsageError(
             f"patience ({settings.patience} s) can't be shorter than quiet ({settings.quiet} s)."
@@ -186,6 +203,8 @@ def _checked(settings: _Settings) -> WorkspaceConfig:
     return WorkspaceConfig(
         auto_checkpoint=settings.auto_checkpoint,
         max_checkpoints=settings.max_checkpoints,
+        max_store_bytes=settings.max_store_bytes,
+        min_free_bytes=settings.min_free_bytes,
         exclude_patterns=tuple(settings.exclude_patterns),
         quiet=settings.quiet,
         patience=settings.patience,

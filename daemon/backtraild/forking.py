@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from backtrail.errors import BacktrailError
-from backtraild import origins
+from backtraild import origins, stores
 from backtraild.meter import Meter
 from backtraild.model import Job
 from backtraild.origins import Origin
+from backtraild.registry import workspace_id
 from backtraild.restore import Ground, Population
 from backtraild.roster import Roster
 from backtraild.sessions import check_session_id
 from backtraild.store import StoreReader, trees
+from backtraild.unfinished import ForkNote, ForkNotes, is_in_use, note_of, take_away
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +40,25 @@ class Forked:
 
 class Forking(Roster):
     """Whoever watches folders can fork them. May be called in any thread."""
+
+    def start(self) -> None:
+        """Undo forks that a kill has left unfinished, then watch what was watched before."""
+        for note in self._notes.left():
+            try:
+                told = self._undone(note)
+                self._notes.forget(note)
+            except (
+                BacktrailError,
+                OSError,
+            ) as error:  # such as a disk that is not there: the next start tries again
+                told = f"It could not be undone: {error}"
+            reason = f"The daemon ended while it made a fork in {note.root}. {told}"
+            self.log.append("error", note.workspace, note.root, data={"reason": reason})
+        super().start()
+
+    @property
+    def _notes(self) -> ForkNotes:
+        return ForkNotes(str(self._places.data / "forks"))
 
     def fork(
         self,
@@ -62,8 +83,13 @@ class Forking(Roster):
         origin = self.ask(workspace, origins.find(session, turn, checkpoint))
         ground = Ground(folder, _mode(source.root))
         files = _Files(str(self.store(workspace) / "repo.git"), origin, ground.path)
+        had_store = stores.has_checkpoints(self._places.store(workspace_id(ground.path)))
+        tree = origin.checkpoint.tree
         with (
             _otherwise(ground.give_back),
+            self._notes.under_way(
+                note_of(ground.path, ground.made, files.git_dir, tree, had_store=had_store)
+            ),
             _otherwise(files.take_away),
             self.watched_anew(ground.path, source, files.write, job=job) as new,
         ):
@@ -78,6 +104,18 @@ class Forking(Roster):
             forked_at=origin.at,
             files=files.count,
         )
+
+    def _undone(self, note: ForkNote) -> str:
+        """Take back all of a fork that nobody was told of; what was done about it."""
+        entry = self._registry.get(note.workspace)
+        if entry is not None and not note.had_store and is_in_use(str(stores.folder_of(self._places, entry))):
+            return "It has been worked in since, and stays as it is."
+        take_away(note)
+        if entry is not None:
+            if not note.had_store:
+                stores.purge(self._places, entry)
+            self._registry.remove(entry.id)
+        return "What was written has been removed."
 
 
 class _Files:

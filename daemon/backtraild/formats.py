@@ -7,10 +7,11 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from backtrail.errors import StoreFailed, StoreTooNew
 from backtraild import durable
+from backtraild.regular import read_regular
 
 CURRENT = 2
 
@@ -18,15 +19,12 @@ CURRENT = 2
 def version_of(folder: str) -> int:
     """The version of the store in a folder; that of a new one where there is none."""
     try:
-        with open(_file(folder), "rb") as file:
-            return int(file.read(16))
+        with _failing(folder):
+            return max(1, int(read_regular(_file(folder), 4096)[:16]))
     except FileNotFoundError:
         return 1 if os.path.isdir(os.path.join(folder, "repo.git")) else CURRENT
-    except ValueError as error:
-        raise StoreFailed(
-            f"The file {_file(folder)} does not say which version the store has.",
-            f"Write a number into it: {CURRENT}, unless the store was made by an older Backtrail.",
-        ) from error
+    except (ValueError, IsADirectoryError):
+        return 1  # damaged: every step can be taken again, and loses nothing
 
 
 def upgrade(folder: str) -> tuple[int, int]:
@@ -37,12 +35,13 @@ def upgrade(folder: str) -> tuple[int, int]:
             f"The store in {folder} has version {version}; this Backtrail knows {CURRENT} and earlier ones.",
             "Use the Backtrail that made it, or a later one. Nothing was changed.",
         )
-    while version < CURRENT:
-        _STEPS[version](folder)
-        version += 1
-        _remember(folder, version)
-    if not os.path.exists(_file(folder)):
-        _remember(folder, version)
+    with _failing(folder):
+        while version < CURRENT:
+            _STEPS[version](folder)
+            version += 1
+            _remember(folder, version)
+        if not os.path.exists(_file(folder)):
+            _remember(folder, version)
     return found, version
 
 
@@ -57,6 +56,19 @@ _STEPS: Mapping[int, Callable[[str], None]] = {1: _to_2}
 
 def _remember(folder: str, version: int) -> None:
     durable.replace_file(_file(folder), b"%d\n" % version)
+
+
+@contextlib.contextmanager
+def _failing(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreFailed(
+            f"Which version the store in {folder} has can't be read or written: {error.strerror or error}.",
+            "Look at free space and permissions, then try again.",
+        ) from error
 
 
 def _file(folder: str) -> str:

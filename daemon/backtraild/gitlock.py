@@ -13,6 +13,22 @@ def is_held(root: str) -> bool:
     return folder is not None and os.path.lexists(os.path.join(folder, _LOCK))
 
 
+class GitWatch:
+    """Remembers since when git has been at work in a folder."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._since: float | None = None
+
+    def busy_since(self, now: float) -> float | None:
+        """When its lock was first seen, if it still is; None if git is not at work."""
+        if not is_held(self._root):
+            self._since = None
+        elif self._since is None:
+            self._since = now
+        return self._since
+
+
 def _repository(root: str) -> str | None:
     """The git folder of the working tree that contains a folder."""
     folder = root

@@ -47,6 +47,11 @@ class Health:
             self._untold.append(("recovered", {"cause": cause, "reason": known}))
         self._tell_all()
 
+    def begin_anew(self) -> None:
+        """Things have changed so much that what was wrong may be right: what is still wrong is told again."""
+        for cause in list(self._troubles):
+            self.well(cause)
+
     def _tell_all(self) -> None:
         """A full disk also keeps this from being told: it is told later, in its order."""
         try:

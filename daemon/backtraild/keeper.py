@@ -4,12 +4,10 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from backtrail.errors import BacktrailError, NothingToDo, StoreDamaged
-from backtrail.pathtext import to_text
+from backtrail.errors import BacktrailError, NothingToDo, StoreDamaged, StoreFailed, StoreFull
 from backtraild.health import Health
 from backtraild.meter import Meter
 from backtraild.model import Checkpoint, Intent, Kind, Path, Status
@@ -17,6 +15,7 @@ from backtraild.redaction import Redactor
 from backtraild.registry import Registered
 from backtraild.settle import Loss, Losses, Pace, Restraint
 from backtraild.state import EventLog
+from backtraild.teller import Teller
 from backtraild.watch import OVERFLOW, Dirt, Hub, Interruptible, Taken
 from backtraild.workspace import PruneResult, RestoreResult, RewindPlan, Workspace
 
@@ -24,6 +23,8 @@ BARRIER_SECONDS = 2.0
 # The state before most of a workspace went or was rewritten is kept this long, whatever retention says.
 MASS_CHANGE_KEPT = 7 * 24 * 3600.0
 NOT_WATCHING = "while Backtrail was not watching"
+ASKED = "asked"  # why something is pruned that somebody wants to be
+_NAMED = 20  # damaged checkpoints in one sentence
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +54,6 @@ class Keeper:
         redactor: Redactor,
     ) -> None:
         self._entry = entry
-        self._events = events
         self._health = health
         self._dirt = dirt
         self._restraint = Restraint(Pace(entry.config.quiet, entry.config.patience))
@@ -68,8 +68,9 @@ class Keeper:
         except BaseException:
             self.watcher.close()
             raise
-        newest = self.workspace.history.newest() or 0
-        self._told = min(newest, events.last_checkpoint(entry.id))
+        self._teller = Teller(entry, events, health, self.workspace.history)
+        self.tell, self.tell_new = self._teller.tell, self._teller.tell_new
+        self.trim_log = self._teller.trim_log
         self.facts = Facts(self.workspace.files, self.workspace.checkpoints, None, self.watcher.kind)
 
     def close(self) -> None:
@@ -89,14 +90,20 @@ class Keeper:
                 baseline = self.workspace.start(force=force)
                 self._done(baseline)
                 self.tell("initialized", baseline.number, None, {"files": baseline.files_changed_count})
-            elif automatic:
-                metadata = {"catch_up": True}
-                self._saved(Intent(Kind.AUTO, metadata=metadata, circumstance=circumstance), None)
-            else:
+            elif not automatic or not self._caught_up(circumstance):
                 self.workspace.enter_folder(b"")
                 self._dirt.mark_everything(f"changes were possible {circumstance}")
         self._look_at_everything = False
         self._done(None)
+
+    def _caught_up(self, circumstance: str) -> bool:
+        """Save what changed while nobody watched; False if there is no room for it, which may change."""
+        intent = Intent(Kind.AUTO, metadata={"catch_up": True}, circumstance=circumstance)
+        try:
+            self._saved(intent, None)
+        except StoreFull:
+            return False
+        return True
 
     def save(self, intent: Intent, *, allow_empty: bool = False, full: bool = False) -> Checkpoint:
         """A checkpoint with every write that finished before the call; NothingToDo if that changed nothing.
@@ -154,27 +161,44 @@ class Keeper:
         return self._once(request, lambda dirty: self.workspace.rewind(plan, dirty=dirty, request=request))
 
     def delete(self, names: Sequence[str]) -> list[Checkpoint]:
-        """Let go of checkpoints: of all of them, or of none if one is unknown."""
-        found = {checkpoint.number: checkpoint for checkpoint in map(self.workspace.history.find, names)}
+        """Let go of checkpoints, damaged or not: of all of them, or of none if one is unknown."""
+        found = {checkpoint.number: checkpoint for checkpoint in map(self.workspace.history.find_any, names)}
         for number, checkpoint in found.items():
             if number == self.workspace.history.newest():
                 # The disk now differs from the newest that is left, in files of which no hint will come.
                 self._look_at_everything = True
             self.workspace.delete(str(number))
-            self.tell("checkpoint_deleted", number, checkpoint.session, {"id": checkpoint.id})
+            self._teller.tell_done("checkpoint_deleted", number, checkpoint.session, {"id": checkpoint.id})
         self._done(None)
         return list(found.values())
 
-    def prune(self, *, dry_run: bool = False) -> PruneResult:
+    def heal(self, reason: str) -> None:
+        """Store again what the store lacks and the disk still has, because of damage that somebody found."""
+        self.workspace.heal(reason)
+        self._done(None)
+
+    def heal_if_due(self, stop: Callable[[], bool]) -> None:
+        """The same, where somebody who reads has met damage that calls for it."""
+        with self._observer.until(stop):
+            if self.workspace.heal_if_due():
+                self._done(None)
+
+    def prune(self, *, dry_run: bool = False, reason: str = ASKED, spare: int = 0) -> PruneResult:
         """Let go of what retention no longer keeps, told as one event; `dry_run` only says what that would be."""
-        result = self.workspace.plan_pruning(dry_run=dry_run)
-        numbers = [decision.number for decision in result.dropped]
-        if numbers and not dry_run:
-            try:
-                self.workspace.drop(numbers)
-            finally:  # a full disk may end it half-way: what is gone is told all the same
-                self._tell_pruned(numbers)
+        result = self.workspace.plan_pruning(dry_run=dry_run, spare=spare, asked=reason == ASKED)
+        if not dry_run:
+            self.let_go([decision.number for decision in result.dropped], reason)
         return result
+
+    def let_go(self, numbers: Sequence[int], reason: str) -> None:
+        """Drop checkpoints, in this order, for one of retention's reasons, told as one event."""
+        if not numbers:
+            return
+        try:
+            self.workspace.drop(numbers)
+        finally:  # a full disk may end it half-way: what is gone is told all the same
+            self._teller.tell_pruned(numbers, reason)
+            self._done(None)
 
     def watch_new_folders(self) -> None:
         """Folders that have just appeared get their watches at once, so that what goes on in them counts."""
@@ -185,24 +209,6 @@ class Keeper:
         """Folders without a watch are looked at instead."""
         for folder in self.watcher.unwatched:
             self._dirt.mark(folder)
-
-    def tell_new(self) -> None:
-        """Checkpoints without an event get it: new ones, and those whose event a crash or full disk swallowed."""
-        for number in self.workspace.history.numbers_after(self._told):
-            try:
-                checkpoint = self.workspace.history.find(str(number))
-            except StoreDamaged:  # nothing can be told of it
-                self._told = number
-                continue
-            kind = "checkpoint_restored" if checkpoint.kind is Kind.RESTORE else "checkpoint_created"
-            self.tell(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
-            self._told = number
-        self._health.well("log")
-
-    def tell(self, kind: str, checkpoint: int | None, session: str | None, data: Mapping[str, Any]) -> None:
-        """Something happened in this workspace."""
-        root = to_text(os.fsencode(self._entry.root))
-        self._events.append(kind, self._entry.id, root, checkpoint, session, data)
 
     def _once(
         self, request: str | None, go_back: Callable[[Iterable[Path] | None], RestoreResult]
@@ -251,6 +257,7 @@ class Keeper:
             checkpoint = None
         finally:
             self._health.activity = activity
+        self.workspace.room.eased()
         if dirty is None:
             self._look_at_everything = False
         self._done(checkpoint)
@@ -271,23 +278,18 @@ class Keeper:
         self.resting |= unsettled
         self._check_watches()
         self._refresh_facts(checkpoint)
-        try:
-            self.tell_new()
-        except BacktrailError as error:  # the checkpoint is there all the same; the worker tells of it later
-            self._health.trouble("log", error.message)
-
-    def _tell_pruned(self, numbers: Sequence[int]) -> None:
-        gone = sorted(set(numbers).difference(self.workspace.history.numbers_after(0)))
-        if gone:
-            self.tell("checkpoints_pruned", None, None, {"numbers": gone, "count": len(gone)})
-        self._done(None)
+        self._check_store()
+        for healing in self.workspace.take_healings():
+            told = {"reason": healing.reason, "done": list(healing.done), "objects": healing.objects}
+            self._teller.tell_done("healed", None, None, told)
+        self._teller.try_to_tell_new()
 
     def _refresh_facts(self, checkpoint: Checkpoint | None) -> None:
         newest, last = self.workspace.history.newest(), checkpoint or self.facts.last
         if newest is None or (last is not None and last.number != newest):
             last = None
         if last is None and newest is not None:
-            with contextlib.suppress(StoreDamaged):
+            with contextlib.suppress(StoreDamaged, StoreFailed):
                 last = self.workspace.history.find(str(newest))
         self.facts = Facts(self.workspace.files, self.workspace.checkpoints, last, self.watcher.kind)
 
@@ -306,6 +308,16 @@ class Keeper:
             lost = {"files": found.files, "deleted": found.deleted, "rewritten": found.rewritten}
             self.tell("mass_change", found.before, None, {**lost, **until})
 
+    def _check_store(self) -> None:
+        damaged = " ".join(map(str, self.workspace.unreadable()[:_NAMED]))
+        if damaged:
+            self._health.trouble(
+                "damage",
+                f"Checkpoints can't be read: {damaged}. `backtrail delete {damaged}` lets go of them.",
+            )
+        else:
+            self._health.well("damage")
+
     def _check_watches(self) -> None:
         reasons = sorted(set(self.watcher.unwatched.values()))
         if reasons:
@@ -315,18 +327,3 @@ class Keeper:
             )
         else:
             self._health.well("watches")
-
-
-def _shown(checkpoint: Checkpoint) -> dict[str, Any]:
-    turn = {} if checkpoint.turn is None else {"turn": checkpoint.turn}
-    # The metadata comes first: whatever somebody called "id" in it, an event says which checkpoint it is of.
-    return {
-        **checkpoint.metadata,
-        "id": checkpoint.id,
-        "kind": checkpoint.kind.value,
-        "message": checkpoint.message,
-        "files_changed": checkpoint.files_changed_count,
-        "insertions": checkpoint.insertions,
-        "deletions": checkpoint.deletions,
-        **turn,
-    }

@@ -141,12 +141,14 @@ class WorkspaceConfig:
     """What a workspace's owner decided."""
 
     auto_checkpoint: bool = True
-    max_checkpoints: int = 100
+    max_checkpoints: int = 10_000
     exclude_patterns: tuple[str, ...] = ()
     quiet: float = 0.5
     patience: float = 10.0
     limits: Limits = Limits()
     watcher: str = "auto"
+    max_store_bytes: int = 20 * 1024 * 1024 * 1024
+    min_free_bytes: int | None = None  # None follows the size of the disk
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,16 @@
-"""Which folders are watched, and how: one small file, replaced as a whole."""
+"""Which folders are watched, and how: one small file, replaced as a whole.
 
+Each workspace's store is labelled with the same, so that a list that is lost or damaged is made again from the labels.
+"""
+
+import contextlib
+import errno
 import hashlib
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -12,8 +18,11 @@ from backtrail.errors import BacktrailError, StoreFailed
 from backtrail.pathtext import from_text, to_text
 from backtraild import durable
 from backtraild.model import WorkspaceConfig
+from backtraild.regular import read_regular
+from backtraild.spare import Spare
 
 VERSION = 1
+LARGEST = 64 * 1024 * 1024  # bytes of a list, far more than folders can be watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +42,42 @@ class _File(msgspec.Struct):
     workspaces: list[Registered]
 
 
+class _Label(msgspec.Struct):
+    version: int
+    watched: bool
+    workspace: Registered
+
+
 class RegistryDamaged(BacktrailError):
     """The list of watched folders can't be read."""
 
     code = "registry-damaged"
 
 
-class Registry:
-    """The list of watched folders."""
+class RegistryUnusable(RegistryDamaged):
+    """It is not damaged, only not to be read here: its owner can change that."""
 
-    def __init__(self, path: str) -> None:
+
+class Registry:
+    """The list of watched folders. `labels` is the folder in which each workspace has one of its own."""
+
+    def __init__(self, path: str, labels: str | None = None) -> None:
         self._path = path
-        self._entries = {entry.id: entry for entry in self._read()}
+        self._labels = labels
+        self._spare = Spare(os.path.join(os.path.dirname(path), "spare"))
+        self.rebuilt: str | None = None  # how the list was made again, if it had to be
+        try:
+            found = self._read()
+        except RegistryUnusable:
+            raise
+        except RegistryDamaged as error:
+            if labels is None:
+                raise
+            found = self._rebuilt(error.message)
+        if found is None:
+            found = [] if labels is None else self._rebuilt("The list of watched folders was missing.")
+        self._entries = {entry.id: entry for entry in found}
+        self._label_all()
 
     def __iter__(self) -> Iterator[Registered]:
         return iter(list(self._entries.values()))
@@ -66,36 +99,121 @@ class Registry:
     def put(self, entry: Registered) -> None:
         """Add or replace an entry, durably."""
         self._write({**self._entries, entry.id: entry})
+        self._label(entry, watched=True)
 
     def remove(self, workspace: str) -> None:
         """Forget an entry, durably."""
+        gone = self._entries.get(workspace)
         self._write({name: entry for name, entry in self._entries.items() if name != workspace})
+        if gone is not None:
+            self._label(gone, watched=False)
 
-    def _read(self) -> list[Registered]:
+    def take_back(self, workspace: str) -> None:
+        """Undo a `put`; where the disk does not let that be written, the next write does it."""
         try:
-            with open(self._path, "rb") as file:
-                found = msgspec.json.decode(file.read(), type=_File)
-            if found.version > VERSION:
-                raise ValueError(f"it was written by a newer Backtrail (version {found.version})")
-            return [_checked(entry) for entry in found.workspaces]
+            self.remove(workspace)
+        except StoreFailed:
+            self._entries = {name: entry for name, entry in self._entries.items() if name != workspace}
+
+    def _read(self) -> list[Registered] | None:
+        """The entries; None if there is no list."""
+        try:
+            found = msgspec.json.decode(read_regular(self._path, LARGEST), type=_File)
+            if found.version <= VERSION:
+                return [_checked(entry) for entry in found.workspaces]
+            raise self._unreadable(RegistryUnusable, f"a newer Backtrail wrote it (version {found.version})")
         except FileNotFoundError:
-            return []
-        except (OSError, ValueError) as error:  # msgspec's errors are ValueErrors
-            raise RegistryDamaged(
-                f"The list of watched folders, {self._path}, can't be read: {error}.",
-                "Move the file away and watch the folders again: their checkpoints are found by their paths.",
-            ) from error
+            return None
+        except OSError as error:
+            is_damage = error.errno in (errno.EISDIR, errno.EIO, errno.EINVAL, errno.EFBIG)
+            raise self._unreadable(RegistryDamaged if is_damage else RegistryUnusable, error) from error
+        except ValueError as error:  # msgspec's errors are ValueErrors
+            raise self._unreadable(RegistryDamaged, error) from error
+
+    def _unreadable(self, kind: type[RegistryDamaged], reason: object) -> RegistryDamaged:
+        return kind(
+            f"The list of watched folders, {self._path}, can't be read: {reason}.",
+            "Move the file away and watch the folders again: their checkpoints are found by their paths.",
+        )
+
+    def _rebuilt(self, reason: str) -> list[Registered]:
+        """The list as the labels tell it; what was damaged is kept beside it."""
+        found = [label.workspace for label in self._read_labels() if label.watched]
+        if os.path.lexists(self._path):
+            aside = f"{self._path}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+            os.replace(self._path, aside)
+            reason += f" It is {aside} now."
+        elif not found:  # there never was one
+            return found
+        self._write({entry.id: entry for entry in found})
+        self.rebuilt = f"{reason} It was made again from the stores: {_count(len(found))} watched."
+        return found
+
+    def _read_labels(self) -> Iterator[_Label]:
+        folder = self._labels or ""
+        try:
+            names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        except OSError as error:
+            raise self._unreadable(RegistryUnusable, error) from error
+        for name in names:
+            # One that is missing or damaged: its folder has to be watched again by hand.
+            with contextlib.suppress(OSError, ValueError):
+                label = msgspec.json.decode(read_regular(_label_file(folder, name), LARGEST), type=_Label)
+                label.workspace = _checked(label.workspace)
+                if label.workspace.id == name:
+                    yield label
+
+    def _label_all(self) -> None:
+        """Have the labels say what the list says, also after a crash between the two."""
+        if self._labels is None:
+            return
+        known = {label.workspace.id: label for label in self._read_labels()}
+        for entry in self:
+            if entry.id not in known or known[entry.id] != _Label(VERSION, True, entry):
+                self._label(entry, watched=True)
+        for name, label in known.items():
+            if label.watched and name not in self._entries:
+                self._label(label.workspace, watched=False)
+
+    def _label(self, entry: Registered, *, watched: bool) -> None:
+        if self._labels is None:
+            return
+        content = msgspec.json.encode(_Label(VERSION, watched, _shown(entry)))
+        file = _label_file(self._labels, entry.id)
+        with contextlib.suppress(
+            OSError
+        ):  # such as a full disk: the list stands, and the next start tries again
+            if watched:
+                durable.make_folder(os.path.dirname(file))
+            durable.replace_file(file, msgspec.json.format(content))
 
     def _write(self, entries: dict[str, Registered]) -> None:
         content = msgspec.json.encode(_File(VERSION, [_shown(entry) for entry in entries.values()]))
         try:
-            durable.replace_file(self._path, msgspec.json.format(content))
+            # On a full disk, too: no store can be purged whose folder is not forgotten.
+            self._spare.spent_on(lambda: durable.replace_file(self._path, msgspec.json.format(content)))
         except OSError as error:
+            self._put_back()
             raise StoreFailed(
                 f"The list of watched folders could not be written: {error.strerror or error}.",
                 "Nothing was changed. Look at free space and permissions, then try again.",
             ) from error
         self._entries = entries
+        self._spare.keep(len(content))
+
+    def _put_back(self) -> None:
+        """The new list may be in its place and only not durable: nobody is told of it, so the old one has to stand."""
+        content = msgspec.json.encode(_File(VERSION, [_shown(entry) for entry in self]))
+        with contextlib.suppress(OSError):
+            durable.replace_file(self._path, msgspec.json.format(content))
+
+
+def _count(folders: int) -> str:
+    return "1 folder is" if folders == 1 else f"{folders:,} folders are"
+
+
+def _label_file(folder: str, workspace: str) -> str:
+    return os.path.join(folder, workspace, "workspace.json")
 
 
 def _checked(entry: Registered) -> Registered:

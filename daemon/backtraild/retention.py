@@ -4,6 +4,7 @@ What somebody asked for is kept as long as there is room; what was made automati
 and "oldest" go by the checkpoints' numbers, which count up whatever the clock does.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,10 +12,13 @@ from datetime import UTC, datetime, timedelta
 from backtraild.model import Kind
 
 ALL_KEPT_FOR = timedelta(days=1)
+# A clock that has jumped ahead by so much is believed once it has gone on from there for so long.
+JUMP = timedelta(days=30)
+PROOF = timedelta(days=7)
 
 PINNED = "pinned"
 NEWEST = "the newest"
-NEEDED_BY_UNDO = "needed to undo the last restore"
+NEEDED_BY_UNDO = "needed to undo the last restore, or to finish it"
 RECENT = "less than a day old"
 TOO_OLD = "automatic and more than a year old"
 
@@ -77,11 +81,19 @@ _TIERS = (
 
 
 def decide(
-    candidates: Iterable[Candidate], now: datetime, at_most: int, needed_by_undo: Collection[int] = ()
+    candidates: Iterable[Candidate],
+    now: datetime,
+    at_most: int,
+    needed: Collection[int] = (),
+    *,
+    spare: int = 0,
 ) -> Verdict:
-    """Decide about all checkpoints there are. Deciding again about those that are left drops none of them."""
+    """Decide about all checkpoints there are. Deciding again about those that are left drops none of them.
+
+    Where there are too many, places for `spare` more are made, so that the next few need no deciding.
+    """
     ordered = sorted(candidates, key=lambda candidate: candidate.number)
-    protected = _protected(ordered, needed_by_undo)
+    protected = _protected(ordered, needed)
     thinned = _thinned(ordered, now)
     decisions = {
         number: Decision(number, True, protected[number]) if number in protected else decision
@@ -89,15 +101,60 @@ def decide(
     }
     kept = [candidate for candidate in ordered if decisions[candidate.number].keep]
     surplus = max(0, len(kept) - at_most)
-    victims = _victims(kept, protected)[:surplus]
+    victims = _victims(kept, protected)[: surplus and surplus + spare]
     for candidate in victims:
         decisions[candidate.number] = Decision(candidate.number, False, _crowded_out(candidate, at_most))
-    return Verdict(tuple(decisions.values()), surplus - len(victims))
+    return Verdict(tuple(decisions.values()), max(0, surplus - len(victims)))
 
 
-def _protected(ordered: Sequence[Candidate], needed_by_undo: Collection[int]) -> dict[int, str]:
+def believed(times: Sequence[datetime], now: datetime) -> datetime:
+    """The time against which age is measured, where things happened at these times, in this order.
+
+    A clock that is set years ahead, for an hour or by a flat battery, would make everything too old to be kept; and
+    what is let go does not come back when the clock does. So a jump ahead, from one thing to the next or to `now`,
+    does not count before things have happened for a week after it. A machine that was off for months pays for that
+    with a week in which less is let go, and a folder in which nothing happens any more keeps what it has, unless
+    its owner asks for pruning: who looks at what would go, and at the clock, is believed.
+    """
+    begin = now
+    for time in reversed(times):
+        if begin - time > JUMP:
+            return now if now - begin >= PROOF else time + (now - begin)
+        begin = min(begin, time)
+    return now
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Checkpoints in the order in which they are worth keeping; the first `protected` ones are never let go."""
+
+    numbers: tuple[int, ...]
+    protected: int
+
+
+def rank(candidates: Iterable[Candidate], now: datetime, needed: Collection[int] = ()) -> Ranking:
+    """What to keep first where there is no room for all: the reverse of the order in which they are let go."""
+    ordered = sorted(candidates, key=lambda candidate: candidate.number)
+    protected = _protected(ordered, needed)
+    thinned = _thinned(ordered, now)
+    victims = sorted(_victims(ordered, protected), key=lambda each: thinned[each.number].keep)
+    last = [each.number for each in reversed(victims)]
+    first = [each.number for each in reversed(ordered) if each.number in protected]
+    return Ranking((*first, *last), len(first))
+
+
+def beyond(ranking: Ranking, cumulative: Sequence[int], room: int) -> tuple[int, ...]:
+    """Which ones do not fit into so many bytes, the first to go first.
+
+    `cumulative[n]` is what everything up to the n-th takes.
+    """
+    kept = max(ranking.protected, bisect_right(cumulative, room))
+    return tuple(reversed(ranking.numbers[kept:]))
+
+
+def _protected(ordered: Sequence[Candidate], needed: Collection[int]) -> dict[int, str]:
     """What is never let go, and why."""
-    reasons = dict.fromkeys(needed_by_undo, NEEDED_BY_UNDO)
+    reasons = dict.fromkeys(needed, NEEDED_BY_UNDO)
     reasons |= {candidate.number: PINNED for candidate in ordered if candidate.pinned}
     return reasons | {candidate.number: NEWEST for candidate in ordered[-1:]}
 

@@ -18,6 +18,7 @@ from backtraild import stores
 from backtraild.admission import Admission
 from backtraild.asking import Asking
 from backtraild.config import read_redaction
+from backtraild.housekeeping import Gate
 from backtraild.meter import Meter
 from backtraild.model import Event, Job, Progress, WorkspaceConfig
 from backtraild.redaction import Redactor
@@ -48,7 +49,7 @@ class Roster(Asking):
         places.make()
         redaction = read_redaction(places.config_file)
         self._redactor = Redactor(redaction.patterns, redaction.enabled)
-        self._registry = Registry(str(places.registry))
+        self._registry = Registry(str(places.registry), str(places.store("")))
         self._admission = Admission(places, self._registry)
         self.log = EventLog(str(places.event_log), publish)
         try:
@@ -60,6 +61,7 @@ class Roster(Asking):
                 "`sysctl fs.inotify.max_user_instances=1024` allows for more watching programs.",
             ) from error
         self._lock = threading.Lock()  # held for moments only
+        self._gate = Gate()
         self._turns = Turns()  # adding, changing and removing a workspace may take long
         self._workers: dict[str, Worker] = {}
         self._readers: dict[str, StatusReader] = {}
@@ -70,6 +72,8 @@ class Roster(Asking):
         if self.log.set_aside is not None:
             reason = f"The log of events was damaged and begins anew; the old one is {self.log.set_aside}."
             self.log.append("error", "", "", data={"reason": reason})
+        if self._registry.rebuilt is not None:
+            self.log.append("error", "", "", data={"reason": self._registry.rebuilt})
         for entry in self._registry:
             self._employ(entry)
         self._suspends.start()
@@ -193,7 +197,7 @@ class Roster(Asking):
         entry, reader = self.entry(workspace), self._readers.get(workspace)
         if reader is None:
             raise _unknown(workspace)
-        return reader.read(self.overlaps(entry.root))
+        return reader.read(self.overlaps(entry.root), self._registry.rebuilt)
 
     def pause(self, workspace: str, *, paused: bool) -> None:
         """Stop or go on making automatic checkpoints."""
@@ -219,10 +223,10 @@ class Roster(Asking):
             self._registry.put(entry)
             try:
                 self._tell("workspace_added", entry, {"overlaps": self.overlaps(entry.root)})
+                self._employ(entry, job)
             except BaseException:
-                self._registry.remove(entry.id)
+                self._registry.take_back(entry.id)
                 raise
-            self._employ(entry, job)
         return entry
 
     def _reconfigured(self, workspace: str, config: WorkspaceConfig, job: Job) -> Registered:
@@ -230,6 +234,7 @@ class Roster(Asking):
         with self._lock:
             self._registry.put(replace(self.entry(workspace), config=config))
         _dismiss(self._workers[workspace])
+        self._workers[workspace].health.begin_anew()
         with self._lock:
             entry = self.entry(workspace)  # it may have been paused meanwhile
             self._employ(entry, job)
@@ -237,9 +242,18 @@ class Roster(Asking):
 
     def _employ(self, entry: Registered, job: Job = None) -> None:
         folder = str(stores.folder_of(self._places, entry))
-        self._workers[entry.id] = Worker(
-            entry, folder, self._hub, self.log, self._progress, self._redactor, job
-        )
+        try:
+            self._workers[entry.id] = Worker(
+                entry, folder, self._hub, self.log, self._progress, self._redactor, self._gate, job
+            )
+        except (
+            RuntimeError,
+            MemoryError,
+        ) as error:  # how Python says that the system allows no further thread
+            raise StoreFailed(
+                f"The folder {entry.root!r} can't be watched: {error or 'there is no memory left'}.",
+                "Look at the limits for processes and memory, then try again.",
+            ) from error
         self._readers[entry.id] = StatusReader(entry, folder, self._workers[entry.id])
 
     def _taken_out(self, workspace: str) -> tuple[Registered, Worker]:
@@ -255,7 +269,7 @@ class Roster(Asking):
         _dismiss(worker)
         try:
             if purge:
-                stores.purge(stores.folder_of(self._places, entry))
+                stores.purge(self._places, entry)
         finally:
             self._tell("workspace_removed", entry, {"purged": purge})
 

@@ -1,7 +1,9 @@
 """Everything the daemon does, for whoever asks: an embedding program, tests, and the socket server."""
 
+import logging
 from collections.abc import Callable
 
+from backtrail.errors import BacktrailError
 from backtraild import chronicle, formats, stores
 from backtraild.branching import BranchResult, branch
 from backtraild.forking import Forking
@@ -9,6 +11,8 @@ from backtraild.mirroring import Mirroring, mirror
 from backtraild.model import Checkpoint, Event
 from backtraild.timeline import Timeline, TimelineQuery
 from backtraild.workspace import Verification, verify
+
+_log = logging.getLogger(__name__)
 
 
 class Service(Forking):
@@ -41,11 +45,24 @@ class Service(Forking):
         self,
         workspace: str,
         *,
+        heal: bool = False,
         stop: Callable[[], bool] = lambda: False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> Verification:
-        """Check every byte of every checkpoint, in the caller's thread: the worker goes on in the meantime."""
-        return verify(str(self.store(workspace)), stop, progress)
+        """Check every byte of every checkpoint, in the caller's thread: the worker goes on in the meantime.
+
+        To `heal`, the worker stores again what is damaged and still on the disk; then everything is checked again.
+        """
+        folder = str(self.store(workspace))
+        found = verify(folder, stop, progress)
+        if not (heal and found.problems and found.complete):
+            return found
+        try:
+            self.ask(workspace, lambda keeper: keeper.heal(found.problems[0].message))
+        except BacktrailError as error:  # such as a full disk, or a folder that is not there
+            _log.warning("%s: nothing was healed: %s", workspace, error.message)
+            return found
+        return found.healed_by(verify(folder, stop, progress))
 
     def mirror(
         self,

@@ -7,8 +7,12 @@ import threading
 import time
 from dataclasses import dataclass
 
+from backtrail.pathtext import sendable
+from backtraild import space
 from backtraild.model import Checkpoint, Path, Skipped, SkipReason
 from backtraild.registry import Registered
+from backtraild.space import Space
+from backtraild.store import QUARANTINE
 from backtraild.worker import Worker
 
 SKIPPED_SHOWN = 100
@@ -37,10 +41,13 @@ class WorkspaceStatus:
     pending: int
     last_checkpoint: Checkpoint | None
     store_bytes: int
+    max_store_bytes: int
+    space: Space
     checkpoints: int
     skipped: SkippedFiles
     watcher: str
     overlaps: tuple[str, ...]
+    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,13 @@ class StatusReader:
         self._store_bytes = 0
         self._measured_at = -STORE_SIZE_SECONDS
 
-    def read(self, overlaps: list[str]) -> WorkspaceStatus:
-        """The status now."""
+    def read(self, overlaps: list[str], notice: str | None = None) -> WorkspaceStatus:
+        """The status now, with a notice that concerns all workspaces."""
+        notices = (notice, _quarantined(self._folder))
         with self._lock:
-            return self._read(tuple(overlaps))
+            return self._read(tuple(overlaps), tuple(sendable(each) for each in notices if each))
 
-    def _read(self, overlaps: tuple[str, ...]) -> WorkspaceStatus:
+    def _read(self, overlaps: tuple[str, ...], notices: tuple[str, ...]) -> WorkspaceStatus:
         worker, facts = self._worker, self._worker.facts
         # A new Facts is made after everything that was done: as long as it is the same, so are the sums.
         if facts is not None and facts is not self._table.facts:
@@ -88,11 +96,34 @@ class StatusReader:
             pending=worker.pending,
             last_checkpoint=None if facts is None else facts.last,
             store_bytes=self._store_bytes,
+            max_store_bytes=self._entry.config.max_store_bytes,
+            space=self._space(),
             checkpoints=0 if facts is None else facts.checkpoints,
             skipped=self._table.skipped,
             watcher="none" if facts is None else facts.watcher,
             overlaps=overlaps,
+            notices=notices,
         )
+
+    def _space(self) -> Space:
+        try:
+            return space.look(self._folder, self._entry.config.min_free_bytes)
+        except OSError:  # the disk of a store may be away
+            return Space(0, self._entry.config.min_free_bytes or 0)
+
+
+def _quarantined(folder: str) -> str | None:
+    """Broken packs that were taken out of the store; whatever could be read in them is in it again."""
+    quarantine = os.path.join(folder, QUARANTINE)
+    try:
+        count = sum(name.endswith(".pack") for name in os.listdir(quarantine))
+    except OSError:
+        return None
+    which = "1 damaged pack" if count == 1 else f"{count:,} damaged packs"
+    next_step = (
+        "`backtrail verify` says which checkpoints are whole. Once nothing is missed, delete the folder."
+    )
+    return f"{quarantine} holds {which} of the store. {next_step}" if count else None
 
 
 def _sums(database: str) -> tuple[int, SkippedFiles]:

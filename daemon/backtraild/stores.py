@@ -6,6 +6,7 @@ from pathlib import Path
 
 from backtrail.errors import StoreFailed, UsageError
 from backtrail.paths import Places
+from backtraild import durable
 from backtraild.registry import Registered
 
 
@@ -19,8 +20,7 @@ def prepare(entry: Registered, folder: Path) -> None:
     if entry.store is None:
         return
     try:
-        os.makedirs(entry.store, 0o700, exist_ok=True)
-        os.makedirs(folder, 0o700, exist_ok=True)
+        durable.make_folder(str(folder))
     except OSError as error:
         raise UsageError(
             f"{entry.store!r} can't hold a store: {error.strerror}.", "Choose a folder that you may write in."
@@ -54,13 +54,17 @@ def all_in(places: Places) -> list[str]:
 def has_checkpoints(folder: Path) -> bool:
     """Is there anything in the store that somebody may want back?"""
     refs, packed = folder / "repo.git" / "refs" / "checkpoints", folder / "repo.git" / "packed-refs"
-    return packed.exists() or (refs.is_dir() and any(refs.iterdir()))
-
-
-def purge(folder: Path) -> None:
-    """Delete a store with all that is in it."""
     try:
-        if folder.exists():
-            shutil.rmtree(folder)
+        return packed.exists() or (refs.is_dir() and any(refs.iterdir()))
+    except OSError:  # nobody can tell now, and what is not known must not be deleted
+        return True
+
+
+def purge(places: Places, entry: Registered) -> None:
+    """Delete a store with all that is in it, and what lies among the daemon's data for one that is elsewhere."""
+    try:
+        for folder in {folder_of(places, entry), places.store(entry.id)}:
+            if folder.exists():
+                shutil.rmtree(folder)
     except OSError as error:
         raise StoreFailed(f"Not all of the store could be deleted: {error}.") from error

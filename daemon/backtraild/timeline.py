@@ -97,10 +97,14 @@ class HistoryEvent:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Some lines, oldest first; `next` is the cursor of the next page where there are more."""
+    """Some lines, oldest first; `next` is the cursor of the next page where there are more.
+
+    The log has no events before the number `first` any more.
+    """
 
     events: tuple[HistoryEvent, ...]
     next: int | None
+    first: int = 1
 
 
 def check(query: TimelineQuery) -> None:

@@ -1,26 +1,29 @@
 """One thread per workspace, the only one that touches its store: waits, looks, saves, answers."""
 
-import contextlib
 import logging
 import math
 import os
-import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
 from backtrail.errors import (
     BacktrailError,
-    DaemonStopping,
     NothingToDo,
     RefusedWorkspace,
+    RestoreInterrupted,
+    StoreDamaged,
+    StoreFull,
     WorkspaceUnavailable,
 )
 from backtrail.pathtext import to_text
-from backtraild import gitlock, stores
+from backtraild import stores
+from backtraild.gitlock import GitWatch
 from backtraild.health import Health
+from backtraild.housekeeping import Gate, Housekeeper
+from backtraild.inbox import Inbox, let_go
 from backtraild.keeper import NOT_WATCHING, Facts, Keeper
 from backtraild.meter import Meter
 from backtraild.model import Intent, Job, Kind, Progress
@@ -33,20 +36,12 @@ from backtraild.watch import Dirt, Hub, Interrupted
 
 RETRY_SECONDS = 5.0
 AWAY = "while the folder was not available"
+HALF_WAY = "while a restore had stopped half-way"
+# The workspace is opened again: its folder may be back then, and an interrupted restore is finished or undone.
+_REOPENING = (WorkspaceUnavailable, RestoreInterrupted)
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
-
-
-class _Request(NamedTuple):
-    action: Callable[[Keeper], Any]
-    answer: "Future[Any]"
-    job: Job
-
-    def refuse(self, error: BacktrailError) -> None:
-        """Answer that it will not be done, unless nobody waits any more."""
-        if self.answer.set_running_or_notify_cancel():
-            self.answer.set_exception(error)
 
 
 class Worker:
@@ -60,6 +55,7 @@ class Worker:
         events: EventLog,
         progress: Callable[[Progress], None],
         redactor: Redactor,
+        gate: Gate,
         job: Job = None,
     ) -> None:
         self._entry = entry
@@ -67,21 +63,22 @@ class Worker:
         self._hub = hub
         self._events = events
         self._redactor = redactor
+        self._gate = gate
         self._root = to_text(os.fsencode(entry.root))
         self._meter = Meter(entry.id, self._root, progress)
         self._first_job = job  # who asked for the folder to be watched, and waits for the first look
         self._dirt = Dirt()
-        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        self._inbox: Inbox[Keeper] = Inbox()
         self._pace = Pace(entry.config.quiet, entry.config.patience)
-        self._git_busy_since: float | None = None
+        self._git = GitWatch(entry.root)
         self._keeper: Keeper | None = None
+        self._housekeeper: Housekeeper | None = None
         self._is_current = False  # everything has been looked at, and hints have come in ever since
         self._circumstance = NOT_WATCHING
         self._retry_at = 0.0
+        self._save_at = 0.0  # not before that, while there is no room for it
         self._timers = Timers(time.monotonic())
         self._stopping = False
-        self._ended = False
-        self._ending = threading.Lock()
         self.paused = entry.paused
         self.health = Health(self._tell)
         # How the first look ended; whoever asked for the workspace to be watched waits for it.
@@ -103,12 +100,7 @@ class Worker:
 
     def ask(self, action: Callable[[Keeper], _Answer], job: Job = None) -> "Future[_Answer]":
         """Let the worker do something with the workspace, between its own looks."""
-        answer: Future[_Answer] = Future()
-        with self._ending:
-            if self._ended:
-                answer.set_exception(_let_go())
-            else:
-                self._requests.put(_Request(action, answer, job))
+        answer = self._inbox.put(action, job)
         self._dirt.wake()
         return answer
 
@@ -149,7 +141,7 @@ class Worker:
     @property
     def _is_idle(self) -> bool:
         """Does nobody wait for anything, and nothing for being saved?"""
-        return self._requests.empty() and not (self._is_automatic and self._dirt.peek())
+        return self._inbox.is_empty and not (self._is_automatic and self._dirt.peek())
 
     def _run(self) -> None:
         try:
@@ -157,12 +149,9 @@ class Worker:
                 self._dirt.wait(self._step())
             self._finish()
         finally:
-            with self._ending:
-                self._ended = True
-            for request in self._waiting():
-                request.refuse(_let_go())
+            self._inbox.close()
             if not self.first_look.done():
-                self.first_look.set_exception(_let_go())
+                self.first_look.set_exception(let_go())
 
     def _step(self) -> float | None:
         """Do what is due; how long to wait then."""
@@ -182,7 +171,7 @@ class Worker:
 
     def _may_retry(self) -> bool:
         """Whoever asks for something does not wait for the time of the next attempt."""
-        asked_for = not self._requests.empty() and not math.isinf(self._retry_at)
+        asked_for = not self._inbox.is_empty and not math.isinf(self._retry_at)
         return asked_for or time.monotonic() >= self._retry_at
 
     def _catch_up(self) -> None:
@@ -214,9 +203,7 @@ class Worker:
     def _reopened(self) -> Keeper:
         """With new watches: those of a folder that went away and came back lead nowhere."""
         stores.require(self._entry, self._folder)
-        old, self._keeper = self._keeper, None
-        if old is not None:
-            old.close()
+        self._close()
         self._keeper = Keeper(
             self._entry,
             self._folder,
@@ -227,34 +214,50 @@ class Worker:
             self._meter,
             self._redactor,
         )
+        limit = self._entry.config.max_checkpoints
+        self._housekeeper = Housekeeper(
+            self._keeper, self.health, self._gate, self._dirt.wake, limit, time.monotonic()
+        )
         return self._keeper
 
+    def _close(self) -> None:
+        housekeeper, self._housekeeper = self._housekeeper, None
+        if housekeeper is not None:
+            housekeeper.stop()
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.close()
+
     def _tend(self) -> float | None:
-        keeper, now = self._keeper, time.monotonic()
-        if keeper is None:
+        keeper, housekeeper, now = self._keeper, self._housekeeper, time.monotonic()
+        if keeper is None or housekeeper is None:
             return None
         keeper.tell_new()
         keeper.watch_new_folders()
-        timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle)
+        housekeeper.keep_limits()
+        timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle, stop=lambda: self._stopping)
+        timer = min(timer, housekeeper.run(now, idle=self._is_idle))
         pending = self._dirt.peek()
         if pending is None:
             return timer
         if not self._is_automatic:
             keeper.workspace.check_root()  # nothing is saved, but a folder that is gone is told
             return timer
-        due = due_with_git(due_at(self._pace, pending.first, pending.last), now, self._git_busy(now))
+        due = due_with_git(due_at(self._pace, pending.first, pending.last), now, self._git.busy_since(now))
+        due = max(due, self._save_at)
         if due > now:
             return min(due - now, timer)
-        keeper.save_settled(now, lambda: self._stopping)
+        self._save_settled(keeper, now)
         return 0.0
 
-    def _git_busy(self, now: float) -> float | None:
-        """Since when git holds the lock of the workspace's own repository; None if it does not."""
-        if not gitlock.is_held(self._entry.root):
-            self._git_busy_since = None
-        elif self._git_busy_since is None:
-            self._git_busy_since = now
-        return self._git_busy_since
+    def _save_settled(self, keeper: Keeper, now: float) -> None:
+        if keeper.workspace.room.is_worth_trying():
+            try:
+                keeper.save_settled(now, lambda: self._stopping)
+                return
+            except StoreFull:  # told by the housekeeper, who makes room; all else goes on
+                pass
+        self._save_at = now + RETRY_SECONDS
 
     def _finish(self) -> None:
         """The last checkpoint before the daemon ends; what it can't save, the next start catches up with."""
@@ -269,15 +272,17 @@ class Worker:
         except Exception as error:
             _log.warning("%s: the last changes were not saved: %s", self._entry.id, error)
         finally:
-            keeper.close()
-            self._keeper = None
+            self._close()
 
     def _answer_requests(self) -> None:
         keeper = self._keeper
         if keeper is None or not (self._is_current or keeper.facts.checkpoints):
-            self._refuse_requests("The workspace is not ready.")
+            reasons = " ".join(self.health.reasons) or "The workspace is not ready."
+            self._inbox.refuse_all(WorkspaceUnavailable(reasons))
             return
-        for request in self._waiting():
+        for request in self._inbox.waiting():
+            if self._housekeeper is not None:
+                self._housekeeper.keep_limits()
             if not request.answer.set_running_or_notify_cancel():
                 continue
             try:
@@ -286,20 +291,12 @@ class Worker:
                 request.answer.set_result(answer)
             except BaseException as error:  # belongs to whoever asked, and must not end this thread
                 try:
-                    if isinstance(error, WorkspaceUnavailable):
+                    if isinstance(error, _REOPENING):
                         self._failed(error)
+                    elif isinstance(error, StoreDamaged):
+                        keeper.workspace.remedy.met(error)  # the next idle moment is for healing
                 finally:
                     request.answer.set_exception(error)
-
-    def _refuse_requests(self, otherwise: str) -> None:
-        reasons = " ".join(self.health.reasons) or otherwise
-        for request in self._waiting():
-            request.refuse(WorkspaceUnavailable(reasons))
-
-    def _waiting(self) -> Iterator[_Request]:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                yield self._requests.get_nowait()
 
     def _succeeded(self) -> None:
         self.health.well("work")
@@ -314,16 +311,11 @@ class Worker:
         if reason not in self.health.reasons:
             _log.warning("%s: %s", self._entry.id, reason, exc_info=None if known else error)
         self.health.trouble("work", reason)
-        if isinstance(error, WorkspaceUnavailable):
+        if isinstance(error, _REOPENING):
             self._is_current = False
-            self._circumstance = AWAY
+            self._circumstance = AWAY if isinstance(error, WorkspaceUnavailable) else HALF_WAY
         never = isinstance(error, RefusedWorkspace)
         self._retry_at = math.inf if never else time.monotonic() + RETRY_SECONDS
 
     def _tell(self, kind: str, data: Mapping[str, str]) -> None:
         self._events.append(kind, self._entry.id, self._root, data=data)
-
-
-def _let_go() -> DaemonStopping:
-    """Nothing was begun: whoever asks again finds the next worker, the next daemon, or that there is none."""
-    return DaemonStopping("The daemon is letting go of this folder.", "Ask again in a moment.")

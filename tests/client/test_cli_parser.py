@@ -63,6 +63,12 @@ def test_after_two_dashes_everything_is_a_path() -> None:
         ("status now", "`backtrail status` does not know what to do with “now”", "example"),
         ("list -n 0", "“0” is not a whole number from 1 on", "`backtrail list --help`"),
         ("list -n many", "“many” is not a whole number", "`backtrail list --help`"),
+        (
+            "watch --max-store much",
+            "“much” is not a number of bytes, such as 500M",
+            "`backtrail watch --help`",
+        ),
+        ("watch --min-free -1M", "--min-free", "`backtrail watch --help`"),
         ("list --kind odd", "invalid choice: 'odd'", "`backtrail list --help`"),
         ("save --meta k", "“k” is not KEY=VALUE", "`backtrail save --help`"),
         ("save -m", "expected one argument", "`backtrail save --help`"),
@@ -193,3 +199,13 @@ def test_an_interrupt_ends_with_130(
     monkeypatch.setattr(commands, "load", lambda _: broken(KeyboardInterrupt()))
     assert run(["status", "--json"]) == 130
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("0", 0), ("512", 512), ("3k", 3_000), ("500M", 500_000_000), ("20G", 20 * 10**9), ("1T", 10**12)],
+)
+def test_sizes_may_have_a_unit(text: str, size: int) -> None:
+    """Nobody counts the zeros of a terabyte."""
+    options = parse(["watch", "--max-store", text, "--min-free", text]).options
+    assert (options.max_store, options.min_free) == (size, size)

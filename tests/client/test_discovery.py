@@ -102,3 +102,49 @@ def test_the_same_for_tcp():
         port = server.getsockname()[1]
         assert is_listening(f"tcp://127.0.0.1:{port}")
     assert not is_listening(f"tcp://127.0.0.1:{port}")
+
+
+def _naming(file, folder):
+    where = msgspec.structs.replace(
+        _WHERE, requests=f"ipc://{folder}/r.sock", events=f"ipc://{folder}/e.sock"
+    )
+    file.write_bytes(msgspec.json.encode(where))
+    return where
+
+
+@pytest.fixture
+def sockets(tmp_path):
+    """A folder in which two sockets are bound."""
+    folder = tmp_path / "s"
+    folder.mkdir(mode=0o700)
+    bound = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+    for made, name in zip(bound, ("r.sock", "e.sock"), strict=True):
+        made.bind(str(folder / name))
+    yield folder
+    for made in bound:
+        made.close()
+
+
+def test_sockets_of_ours_are_trusted_also_in_a_folder_that_others_may_enter(file, sockets):
+    """The daemon itself asks who connects."""
+    where = _naming(file, sockets)
+    for mode in (0o700, 0o755, 0o1777):
+        sockets.chmod(mode)
+        assert read_connection(file) == where
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o707])
+def test_sockets_in_a_folder_where_others_may_exchange_them_are_nobody_s(file, sockets, mode):
+    """What is sent there could be read by whoever was there first."""
+    _naming(file, sockets)
+    sockets.chmod(mode)
+    assert read_connection(file) is None
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("name", [".", "r.sock", "e.sock"])
+def test_a_dead_daemon_s_short_folder_that_somebody_else_made_again_is_nobody_s(file, sockets, name):
+    """Temporary folders are cleaned up, the connection file is not; the folder's name is then free for anybody."""
+    _naming(file, sockets)
+    os.chown(sockets / name, 12345, -1)
+    assert read_connection(file) is None

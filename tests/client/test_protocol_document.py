@@ -121,7 +121,7 @@ def test_the_codes_of_errors_are_written_down():
 def test_the_types_of_events_are_written_down():
     """An editor that does not know of a type can't show it."""
     told = {row[0].strip("`") for row in rows(section("## Events"))}
-    emitted = set(re.findall(r'(?:append|tell)\(\s*"(\w+)"', daemon_sources()))
+    emitted = set(re.findall(r'(?:append|tell|tell_done)\(\s*"(\w+)"', daemon_sources()))
     subjects = "checkpoints?|workspace|session|turn|conversation|tool|phase"
     emitted |= set(re.findall(rf'"((?:{subjects})_(?:\w+ed|rewound))"', daemon_sources()))
     assert told == emitted | {"progress", "degraded", "recovered"}

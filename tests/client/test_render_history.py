@@ -271,3 +271,9 @@ def test_only_sessions_of_that_time_are_looked_at(of: dict[str, Any], expected: 
     times = {"created": NOW - 9 * MINUTE, "updated": NOW - 3 * MINUTE}
     session = SessionSummary(**{**known, **lineage, **times, **of})
     assert at_work(session, checkpoint(42, session="mine")) is expected
+
+
+def test_a_timeline_says_where_the_log_begins():
+    """What is not shown did happen: the first line is not where the story begins."""
+    told = history.timeline([], screen(), first=1234)
+    assert told.splitlines()[0] == "Events before number 1,234 are not kept any more."

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from backtrail.cli import render
 from backtrail.values import Conflict, Damage, PrunedCheckpoint, PruneResult, RestoreResult, VerifyResult
 from support.answers import screen, summary
@@ -101,7 +103,7 @@ def test_retention_gives_its_reasons() -> None:
         "  keep      3  pinned\n"
     )
     assert render.prune(pruned(dry_run=False), screen()).startswith(
-        "Let go of 5 checkpoints; 88 checkpoints are kept.\n"
+        "Let go of 5 checkpoints; 88 checkpoints are kept.\nThe space is given back in the background.\n"
     )
     assert render.prune(pruned(dropped=[], kept=1, kept_reasons={}), screen()) == (
         "Nothing to let go: 1 checkpoint is kept.\n"
@@ -130,3 +132,12 @@ def test_damage_names_what_is_lost_and_what_is_not() -> None:
         "  the tree is missing (checkpoint 6)\n"
         "Whole and safe to restore: 1–4.\n"
     )
+
+
+def test_what_was_healed_counts_as_damaged_and_as_safe() -> None:
+    """Something happened to the store, and it is over."""
+    missing = Damage(checkpoints=[4, 5, 6], problem="object 1f is missing", path="a")
+    told = render.verify(msgspec.structs.replace(verified(missing), healed=[4]), screen())
+    assert told.startswith("Damaged: 3 of 6 checkpoints")
+    assert "Healed: 4, from what the folder still has.\n" in told
+    assert "safe to restore: 1–4" in told

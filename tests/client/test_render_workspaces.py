@@ -34,6 +34,9 @@ def found(**others: Any) -> WorkspaceStatus:
             "pending": 0,
             "last_checkpoint": summary(42),
             "store_bytes": 345_000_000,
+            "max_store_bytes": 20_000_000_000,
+            "free_bytes": 300_000_000,
+            "min_free_bytes": 100_000_000,
             "store": "/home/ann/.local/share/backtrail/workspaces/project-1a2b",
             "checkpoints": 42,
             "skipped": [],
@@ -61,7 +64,7 @@ def test_a_healthy_workspace_in_a_few_lines() -> None:
         "  pending      nothing\n"
         "  checkpoints  42\n"
         "  newest       42, 2 minutes ago: src/app.py changed\n"
-        "  store        345 MB in ~/.local/share/backtrail/workspaces/project-1a2b\n"
+        "  store        345 MB of 20 GB in ~/.local/share/backtrail/workspaces/project-1a2b\n"
         "  watcher      inotify\n"
     )
 
@@ -231,3 +234,24 @@ def test_a_failure_is_a_sentence_and_a_hint() -> None:
     text = render.failure("No file is called a\x1b[2J.", "First.\nThen.", screen())
     assert text == "error: No file is called a\\x1b[2J.\nhint:  First.\n       Then.\n"
     assert render.failure("It failed.", "", screen()) == "error: It failed.\n"
+
+
+def test_a_disk_that_fills_up_is_told_before_nothing_can_be_saved() -> None:
+    """Whoever looks can still do something about it; on a roomy disk it is of no interest."""
+    assert "disk " not in render.status(found(), screen())
+    told = render.status(found(free_bytes=150_000_000), screen())
+    assert "disk         150 MB free; with less than 100 MB, nothing is saved\n" in told
+
+
+def test_a_daemon_that_does_not_know_of_caps_has_none() -> None:
+    """A command that was updated before the daemon must not invent limits."""
+    told = render.status(found(max_store_bytes=0, free_bytes=0, min_free_bytes=0), screen())
+    assert "345 MB in " in told
+    assert "disk " not in told
+
+
+def test_damage_that_has_been_dealt_with_is_told_under_the_state():
+    """Nothing is wrong any more, but its owner should know, and may delete what is left."""
+    told = render.status(found(notices=["/store/quarantine holds 1 damaged pack of the store."]), screen())
+    assert "watching" in told
+    assert "    /store/quarantine holds 1 damaged pack of the store.\n" in told

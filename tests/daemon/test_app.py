@@ -202,7 +202,7 @@ def test_the_log_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ("file", "content", "said", "code"),
     [
         ("config/config.toml", b"quite = 1", "unknown field `quite`", 2),
-        ("data/workspaces.json", b"{", "The list of watched folders", 1),
+        ("config/config.toml", b"quiet = '\xff'", "is not UTF-8 text", 2),
     ],
 )
 def test_what_keeps_it_from_starting_is_said_in_a_sentence(

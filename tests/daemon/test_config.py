@@ -39,6 +39,8 @@ def test_every_setting_is_read(tmp_path: Path):
         max_files = 20
         max_bytes = 30
         watcher = "poll"
+        max_store_bytes = 40
+        min_free_bytes = 0
     """
     assert read_config(written(tmp_path, text)) == WorkspaceConfig(
         auto_checkpoint=False,
@@ -48,6 +50,8 @@ def test_every_setting_is_read(tmp_path: Path):
         patience=30.5,
         limits=Limits(10, 20, 30),
         watcher="poll",
+        max_store_bytes=40,
+        min_free_bytes=0,
     )
 
 
@@ -65,6 +69,9 @@ def test_every_setting_is_read(tmp_path: Path):
         ("quiet = 20", "patience"),
         ("max_checkpoints = 0", "max_checkpoints"),
         ("max_checkpoints = 1.5", "max_checkpoints"),
+        ("max_store_bytes = 0", "max_store_bytes"),
+        ("min_free_bytes = -1", "min_free_bytes"),
+        ("min_free_bytes = 0.5", "min_free_bytes"),
         ("max_file_size = -1", "max_file_size"),
         ("max_files = '9'", "max_files"),
         ("max_bytes = 0", "max_bytes"),
@@ -133,9 +140,11 @@ def test_settings_hold_over_what_held_before_and_leave_the_rest():
         "max_files": 5,
         "max_bytes": 6,
         "watcher": "auto",
+        "max_store_bytes": 7,
+        "min_free_bytes": 0,
     }
     assert configured(before, everything, defaults) == WorkspaceConfig(
-        True, 8, ("*.iso",), 0.1, 0.2, Limits(4, 5, 6), "auto"
+        True, 8, ("*.iso",), 0.1, 0.2, Limits(4, 5, 6), "auto", 7, 0
     )
 
 

@@ -1,5 +1,7 @@
 """Stores of earlier versions are brought up to date; those of later ones are left alone."""
 
+import errno
+import os
 import subprocess
 from pathlib import Path
 
@@ -81,8 +83,25 @@ def test_a_store_of_a_later_version_is_refused_and_left_alone(old: Path, tmp_pat
     assert {path: path.read_bytes() for path in old.rglob("*") if path.is_file()} == before
 
 
-def test_a_version_that_is_not_a_number_is_told(old: Path):
-    """Guessing would be worse."""
-    (old / "format").write_text("latest\n")
-    with pytest.raises(StoreFailed, match="which version"):
-        formats.upgrade(str(old))
+@pytest.mark.parametrize("content", ["latest\n", "", "-7\n", "0"])
+def test_a_store_whose_version_is_damaged_goes_on(old: Path, content: str):
+    """The steps from the oldest version on can be taken again; refusing would lock all checkpoints in."""
+    (old / "format").write_text(content)
+    assert formats.upgrade(str(old)) == (1, formats.CURRENT)
+    assert formats.version_of(str(old)) == formats.CURRENT
+
+
+@pytest.mark.parametrize("step", ["replace_file", "remove_file"])
+def test_a_disk_that_fails_during_an_upgrade_is_named_and_the_upgrade_gone_on_with(
+    old: Path, monkeypatch: pytest.MonkeyPatch, step: str
+):
+    """The owner has to know which disk; once it is in order, the next opening does the rest."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(formats.durable, step, fail)
+        with pytest.raises(StoreFailed, match="Read-only file system"):
+            formats.upgrade(str(old))
+    assert formats.upgrade(str(old)) == (1, formats.CURRENT)

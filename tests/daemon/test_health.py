@@ -71,3 +71,14 @@ def test_what_is_well_and_was_never_wrong_is_no_news():
     told = Told()
     Health(told).well("work")
     assert told == []
+
+
+def test_what_was_wrong_before_everything_began_anew_is_not_wrong_any_more():
+    """Somebody who only heard that it is degraded would wait for ever."""
+    told = Told()
+    health = Health(told)
+    health.trouble("space", "full")
+    health.trouble("work", "broken")
+    health.begin_anew()
+    assert health.reasons == []
+    assert [kind for kind, _ in told] == ["degraded", "degraded", "recovered"]

@@ -8,7 +8,7 @@ import pytest
 
 import backtraild
 from backtrail.errors import UsageError
-from backtraild.ignore import DEFAULT_PATTERNS, IGNORE_FILES, FolderRules
+from backtraild.ignore import DEFAULT_PATTERNS, IGNORE_FILES, FolderRules, TooManyWildcards
 
 
 def excludes(
@@ -280,3 +280,44 @@ def test_the_rules_of_a_folder_stay_as_they_are():
     assert child.excludes(b"q.x", is_folder=False)
     assert (root.folder, child.folder, child.child(b"b").folder) == (b"", b"a", b"a/b")
     assert root.with_files(None, None) is root
+
+
+def test_a_long_ignore_file_is_understood_once_and_not_at_every_look():
+    """A generated file of a hundred thousand lines would cost seconds for each checkpoint."""
+    content = b"".join(b"generated-%d\n" % number for number in range(5_000))
+    rules = FolderRules.for_root()
+    first = rules.with_files(content, None)
+    assert rules.with_files(bytes(bytearray(content)), None) is first
+    assert first.excludes(b"generated-77", False)
+    other = rules.with_files(content.replace(b"generated-77\n", b""), None)
+    assert not other.excludes(b"generated-77", False)
+
+
+def test_many_brackets_cost_little_more_than_many_letters():
+    """Spelled out byte by byte, a class is twenty times as long as it looks, and so is the time to compile it."""
+
+    def spent(atom: bytes, first: int) -> float:
+        lines = [atom * 50 + b"%d*\n" % number for number in range(first, first + 200)]
+        begun = time.thread_time()
+        FolderRules.for_root().with_files(b"".join(lines), None)
+        return time.thread_time() - begun
+
+    # Each time with other rules: those of a large file are remembered.
+    letters, brackets = (min(spent(atom, first) for first in (100, 300, 500)) for atom in (b"a?", b"[a-y]"))
+    assert brackets < 8 * letters + 0.1, (letters, brackets)
+
+
+@pytest.mark.parametrize("line", [b"a*%d*b", b"/x*%d*y", b"x/**/*[a-z]%d", b"*[!x]%d"])
+def test_a_file_full_of_wildcards_is_refused_before_it_costs_hours(line: bytes):
+    """Each name in the folder would be compared with tens of thousands of patterns, at every look."""
+    content = b"\n".join(line % number for number in range(20_000))
+    with pytest.raises(TooManyWildcards, match="65,536 characters of patterns with wildcards"):
+        FolderRules.for_root().with_files(content, None)
+
+
+def test_names_and_endings_are_never_too_many():
+    """Generated files list tens of thousands of names; a table finds them, however many there are."""
+    content = b"\n".join(b"generated-%d\n/out/%d\n*.x%d" % ((number,) * 3) for number in range(5_000))
+    rules = FolderRules.for_root().with_files(content, None)
+    assert rules.excludes(b"generated-4999", is_folder=False)
+    assert rules.excludes(b"a.x4999", is_folder=False)

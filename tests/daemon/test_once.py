@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import StoreFailed, UsageError
+from backtrail.errors import RestoreInterrupted, StoreFailed, UsageError
 from backtraild.model import Intent, Kind
 from backtraild.restore import Reason
 from backtraild.workspace import RestoreResult
@@ -184,7 +184,7 @@ def test_an_undo_that_could_not_be_recorded_is_finished_and_not_turned_round(
     restored = snapshot(site.root)
     with monkeypatch.context() as patch:
         patch.setattr(Recorder, "save", failing_for_restores(Recorder.save))
-        with pytest.raises(StoreFailed):
+        with pytest.raises(RestoreInterrupted):
             site.desk.service.undo(site.id, request=request_id)
     assert snapshot(site.root) == before
     again = site.desk.service.undo(site.id, request=request_id)

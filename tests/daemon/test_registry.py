@@ -13,6 +13,7 @@ from backtrail.errors import StoreFailed
 from backtraild import durable
 from backtraild.model import Limits, WorkspaceConfig
 from backtraild.registry import Registered, Registry, RegistryDamaged, workspace_id
+from support import damage
 from support.faults import FaultyOs
 
 CONFIG = WorkspaceConfig(False, 7, ("*.iso",), 1.5, 20.0, Limits(1, 2, 3), "poll")
@@ -150,3 +151,79 @@ def test_only_its_owner_may_read_it(tmp_path: Path):
     registry = Registry(str(tmp_path / "workspaces.json"))
     registry.put(entry("/a"))
     assert (tmp_path / "workspaces.json").stat().st_mode & 0o777 == 0o600
+
+
+def labelled(tmp_path: Path, *names: str) -> tuple[Path, Path]:
+    """A list of watched folders with labels, of which the last folder is watched no more."""
+    file, labels = tmp_path / "workspaces.json", tmp_path / "stores"
+    registry = Registry(str(file), str(labels))
+    for name in names:
+        root = str(tmp_path / name)
+        registry.put(Registered(workspace_id(root), root, WorkspaceConfig(quiet=3.0), paused=True))
+    registry.remove(workspace_id(str(tmp_path / names[-1])))
+    return file, labels
+
+
+@pytest.mark.parametrize("left", [None, b"", b"{", b'{"version": 1, "workspaces": [{"id": "x"}]}'])
+def test_a_list_that_is_lost_or_damaged_is_made_again_from_the_stores(tmp_path: Path, left: bytes | None):
+    """All folders would be watched no more because of one file."""
+    file, labels = labelled(tmp_path, "one", "two", "gone")
+    before = list(Registry(str(file), str(labels)))
+    damage.put(str(file), left)
+    again = Registry(str(file), str(labels))
+    assert list(again) == before
+    assert len(before) == 2
+    assert again.rebuilt is not None
+    assert [path.read_bytes() for path in tmp_path.glob("*.damaged-*")] == ([] if left is None else [left])
+    assert Registry(str(file), str(labels)).rebuilt is None
+
+
+def test_a_list_of_a_newer_version_is_left_alone(tmp_path: Path):
+    """Its owner went back to an older Backtrail for a moment."""
+    file, labels = labelled(tmp_path, "one", "gone")
+    file.write_bytes(b'{"version": 2, "workspaces": []}')
+    with pytest.raises(RegistryDamaged, match="newer Backtrail"):
+        Registry(str(file), str(labels))
+    assert file.read_bytes() == b'{"version": 2, "workspaces": []}'
+
+
+def test_a_damaged_label_costs_its_own_folder_only(tmp_path: Path):
+    """And as long as the list is there, not even that: the label is written again."""
+    file, labels = labelled(tmp_path, "one", "two", "gone")
+    label = labels / workspace_id(str(tmp_path / "one")) / "workspace.json"
+    content = label.read_bytes()
+    label.write_bytes(b"garbage")
+    Registry(str(file), str(labels))
+    assert label.read_bytes() == content
+    label.write_bytes(b"garbage")
+    file.unlink()
+    assert [entry.root for entry in Registry(str(file), str(labels))] == [str(tmp_path / "two")]
+
+
+def test_a_list_that_could_not_be_made_durable_is_not_there_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever was told that nothing was changed must not find a folder watched the next day."""
+    path = str(tmp_path / "workspaces.json")
+    registry = Registry(path)
+    registry.put(entry("/home/me/project"))
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "os", FaultyOs("fsync", 2, errno.EIO, lasting=False))  # that of the folder
+        with pytest.raises(StoreFailed):
+            registry.put(entry("/srv/data"))
+    assert list(registry) == list(Registry(path)) == [entry("/home/me/project")]
+
+
+def test_what_cannot_be_taken_back_on_the_disk_is_taken_back_here_and_with_the_next_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A folder that is listed and that nobody watches could be neither asked about nor let go."""
+    path = str(tmp_path / "workspaces.json")
+    registry = Registry(path)
+    registry.put(entry("/srv/data"))
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "os", FaultyOs("open", 1, errno.EROFS, lasting=True))
+        registry.take_back(entry("/srv/data").id)
+    assert list(registry) == []
+    registry.put(entry("/home/me/project"))
+    assert list(Registry(path)) == [entry("/home/me/project")]

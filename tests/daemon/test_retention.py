@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from backtraild import retention
 from backtraild.model import Kind
-from backtraild.retention import Candidate, Verdict, decide
+from backtraild.retention import Candidate, Ranking, Verdict, beyond, decide, rank
 
 NOW = datetime(2026, 11, 16, 12, 30, tzinfo=UTC)
 AUTOMATIC = [Kind.AUTO, Kind.BASELINE, Kind.PRE_RESTORE, Kind.RESTORE]
@@ -195,3 +195,80 @@ def test_more_protected_ones_than_the_limit_allows_stay_and_their_excess_is_told
 def test_a_history_without_checkpoints_is_decided_about_as_well():
     """A folder may have lost all of them."""
     assert decide([], NOW, 1) == Verdict((), 0)
+
+
+@given(histories(), LIMITS, NEEDED, st.integers(0, 10))
+def test_places_to_spare_are_made_only_where_there_are_too_many(history, limit, needed, spare):
+    """Pruning at every save would cost each of them; pruning without need would cost history."""
+    plain = decide(history, NOW, limit, needed)
+    roomy = decide(history, NOW, limit, needed, spare=spare)
+    crowded_out = [each for each in plain.dropped if "are kept" in each.reason]
+    if plain.excess or not crowded_out:
+        assert roomy == plain
+    else:
+        assert set(kept(roomy)) <= set(kept(plain))
+        least = max(limit - spare, len(protected(history, needed)))
+        assert len(kept(roomy)) == min(least, len(kept(plain)))
+    assert all(f"at most {limit:,}" in each.reason for each in roomy.dropped if "are kept" in each.reason)
+
+
+@given(histories(), NEEDED)
+def test_what_is_worth_keeping_most_is_what_would_be_let_go_last(history, needed):
+    """A cap on bytes and a limit on their number must not contradict each other."""
+    ranking = rank(history, NOW, needed)
+    assert set(ranking.numbers[: ranking.protected]) == protected(history, needed)
+    assert sorted(ranking.numbers) == sorted(candidate.number for candidate in history)
+    thinned = set(kept(decide(history, NOW, PLENTY, needed)))
+    assert set(ranking.numbers[: len(thinned)]) == thinned
+    for limit in range(ranking.protected, len(thinned) + 1):
+        if limit:
+            assert set(kept(decide(history, NOW, limit, needed))) == set(ranking.numbers[:limit])
+
+
+@pytest.mark.parametrize(
+    ("room", "gone"),
+    [(1000, ()), (40, ()), (39, (1,)), (30, (1,)), (29, (1, 2)), (20, (1, 2)), (0, (1, 2))],
+)
+def test_what_does_not_fit_is_let_go_and_what_is_protected_stays(room: int, gone: tuple[int, ...]):
+    """Two are protected, whatever they take; the others go from the end, as far as they must."""
+    assert beyond(Ranking((4, 3, 2, 1), 2), (15, 20, 30, 40), room) == gone
+
+
+HISTORY = [made(day, timedelta(days=300 - day)) for day in range(1, 300)]
+
+
+def as_believed(history: Sequence[Candidate], now: datetime) -> Verdict:
+    """What is decided where nobody has asked for it."""
+    times = [each.timestamp for each in history]
+    return decide(history, retention.believed(times, now), PLENTY)
+
+
+@pytest.mark.parametrize("saves", [0, 1, 50])
+@pytest.mark.parametrize("years", [1, 5, 40])
+def test_a_clock_that_is_years_ahead_for_an_hour_costs_no_history(saves: int, years: int):
+    """What is let go does not come back when the clock is set right again."""
+    before = [each for each in HISTORY if each.number in kept(decide(HISTORY, NOW, PLENTY))]
+    ahead = NOW + timedelta(days=365 * years)
+    since = [Candidate(1000 + at, ahead + timedelta(minutes=at), Kind.AUTO) for at in range(saves)]
+    for now in (ahead + timedelta(hours=1), NOW + timedelta(hours=2)):
+        assert as_believed([*before, *since], now).dropped == ()
+
+
+def test_a_clock_that_goes_on_for_a_week_is_right():
+    """A machine that was off for a year: the time has passed, and what is too old goes, only a week later."""
+    later = NOW + timedelta(days=400)
+    since = [Candidate(1000 + day, later + timedelta(days=day), Kind.MANUAL) for day in range(8)]
+    assert 299 in kept(as_believed([*HISTORY, *since[:7]], later + timedelta(days=6)))
+    assert kept(as_believed([*HISTORY, *since], later + timedelta(days=7))) == list(range(1000, 1008))
+
+
+def test_in_a_folder_that_is_used_the_clock_is_right():
+    """Weekends and holidays are no reason to keep more than is wanted."""
+    now = NOW + timedelta(days=20)
+    assert as_believed(HISTORY, now) == decide(HISTORY, now, PLENTY)
+
+
+def test_a_folder_that_is_left_alone_keeps_what_it_had():
+    """Nothing has happened since, so nothing takes up more room."""
+    now = kept(decide(HISTORY, NOW, PLENTY))
+    assert set(kept(as_believed(HISTORY, NOW + timedelta(days=500)))) >= set(now)

@@ -9,8 +9,10 @@ import pytest
 
 from backtrail.errors import UnknownWorkspace
 from backtraild.model import Intent
+from backtraild.service import Service
 from backtraild.workspace import Verification
-from support.git import fsck
+from support import damage
+from support.git import fsck, git
 from support.serving import Site, desk
 
 
@@ -93,3 +95,69 @@ def test_a_store_in_a_folder_of_its_owners_choice_is_the_one_that_is_checked(tmp
         assert (found.whole, found.problems) == ((1,), ())
         (tmp_path / "elsewhere" / site.id / "repo.git" / "refs" / "checkpoints" / "1").write_text("")
         assert at.service.verify(site.id).damaged == (1,)
+
+
+def spoil(site: Site, path: str) -> None:
+    """A file's content in the store, wherever it lies."""
+    oid = git("rev-parse", f"refs/checkpoints/1:{path}", git_dir=site.git_dir).strip()
+    for index in (site.git_dir / "objects" / "pack").glob("*.idx"):
+        for line in git("verify-pack", "-v", index).splitlines():
+            if line.startswith(oid):
+                content = bytearray(index.with_suffix(".pack").read_bytes())
+                content[int(line.split()[4]) + int(line.split()[3]) // 2] ^= 0x55
+                damage.put(str(index.with_suffix(".pack")), bytes(content))
+
+
+def test_what_a_check_finds_damaged_is_healed_from_the_folder_and_told(tmp_path: Path):
+    """Whoever asks whether the store is whole wants it to be."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "file").write_text("content\n" * 50)
+    with desk(tmp_path) as at:
+        site = at.watch()
+        spoil(site, "file")
+        found = at.service.verify(site.id)
+        assert (found.whole, found.damaged, found.healed) == ((), (1,), ())
+        found = at.service.verify(site.id, heal=True)
+        assert (found.whole, found.damaged, found.healed) == ((1,), (), (1,))
+        assert [problem.path for problem in found.problems] == [b"file"]
+        assert at.service.verify(site.id, heal=True).problems == ()
+        (event,) = at.events("healed")
+        assert event.data["objects"] == 1
+        fsck(site.git_dir)
+
+
+def test_a_damaged_pack_is_healed_by_the_next_start(tmp_path: Path):
+    """Nobody has to ask for it."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "file").write_text("content\n" * 50)
+    with desk(tmp_path) as at:
+        site = at.watch()
+        spoil(site, "file")
+        at.restart()
+        assert at.service.verify(site.id).problems == ()
+        assert len(at.events("healed")) == 1
+
+
+def test_a_damaged_list_of_folders_stops_nothing(tmp_path: Path):
+    """All folders are watched as before, and it is told what happened."""
+    with desk(tmp_path) as at:
+        site = at.watch()
+        at.service.stop()
+        at.places.registry.write_bytes(b"garbage")
+        at.service = Service(at.places, at.told.append)
+        at.service.start()
+        assert at.service.wait_until_caught_up(30)
+        assert [entry.id for entry in at.service.workspaces()] == [site.id]
+        assert "made again from the stores" in at.events("error")[-1].data["reason"]
+        site.write("new")
+        assert at.service.save(site.id).number == 2
+
+
+def test_a_configuration_that_is_damaged_meanwhile_does_not_disturb_a_running_daemon(tmp_path: Path):
+    """The next start refuses it with a sentence; until then everybody works with what was read."""
+    with desk(tmp_path) as at:
+        site = at.watch()
+        at.places.config_file.write_bytes(b"\xff\xfe garbage = = =")
+        site.write("new")
+        assert at.service.save(site.id).number == 2
+        assert site.state == "watching"

@@ -72,13 +72,16 @@ def test_status_has_every_field_that_is_promised(shell: Shell) -> None:
     found = shell("status", "--json").json
     promised = {
         "workspace", "root", "state", "reasons", "files", "bytes", "pending", "last_checkpoint", "store_bytes",
-        "checkpoints", "skipped", "watcher",
+        "checkpoints", "skipped", "watcher", "max_store_bytes", "free_bytes", "min_free_bytes",
     }  # fmt: skip
     assert promised <= set(found)
     assert found["root"] == str(shell.root)
     assert found["state"] == "watching"
     assert found["last_checkpoint"]["number"] >= 1
-    assert "watching" in shell("status").text
+    shell("watch", str(shell.root), "--max-store", "7G")
+    text = shell("status").text
+    assert "watching" in text
+    assert " of 7.0 GB in " in text
 
 
 def test_a_save_is_a_checkpoint_with_every_field_that_is_promised(shell: Shell) -> None:

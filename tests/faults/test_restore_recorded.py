@@ -1,11 +1,14 @@
 """A restore and the checkpoint that records it happen together, whenever the daemon dies."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from backtrail.errors import StoreFailed
 from backtraild.model import Intent, Kind
+from backtraild.restore import journal as journal_module
 from backtraild.restore.journal import Journal
 from backtraild.restore.transaction import Transaction
 from backtraild.state import Query
@@ -105,4 +108,26 @@ def test_a_recorded_restore_is_not_repeated_over_later_edits(edited: Path, monke
     assert snapshot(edited / "work")[b"file"] == ("file", b"new")
     assert [c.kind for c in workspace.history.list(Query(limit=100)).checkpoints].count(Kind.RESTORE) == 1
     assert not (edited / "store" / "restore.journal").exists()
+    workspace.close()
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EMFILE])
+def test_a_journal_that_cannot_be_read_now_is_neither_ignored_nor_set_aside(
+    edited: Path, monkeypatch: pytest.MonkeyPatch, code: int
+):
+    """It may be about half a restore: nothing is done before that is known, and the reason is told."""
+    _restore_and_die(edited, monkeypatch, Recorder, "save", dies_at=3)
+    journal = edited / "store" / "restore.journal"
+    content = journal.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module, "open", fail, raising=False)
+        with pytest.raises(StoreFailed, match="Whether a restore was interrupted can't be told"):
+            _open(edited)
+    assert journal.read_bytes() == content
+    workspace = _open(edited)
+    assert workspace.history.find("@").kind is Kind.RESTORE
     workspace.close()

@@ -26,6 +26,7 @@ class Lossy:
         self.file.write_bytes(msgspec.json.encode(msgspec.structs.replace(where, events=endpoint)))
         self.file.chmod(0o600)
         self.is_faithful = False
+        self.is_deaf = False
         self.dropped = self.repeated = 0
         self._is_ending = False
         self._thread = threading.Thread(target=self._relay)
@@ -44,6 +45,8 @@ class Lossy:
             if not self._from.poll(50):
                 continue
             message = self._from.recv_multipart()
+            if self.is_deaf:
+                continue
             times = 1 if self.is_faithful else self._chance.choice([0, 0, 0, 1, 2])
             self.dropped += times == 0
             self.repeated += times == 2

@@ -28,6 +28,10 @@ class Process:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """End it with kill -9, if it still runs."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

@@ -143,7 +143,10 @@ def flood(folder: Path) -> None:
         try:
             os.utime(names[number % 2], ns=(number, number))
         except FileNotFoundError:
-            names[number % 2].touch()
+            with contextlib.suppress(
+                IsADirectoryError
+            ):  # somebody was faster, and made a folder of that name
+                names[number % 2].touch()
     for name in names:
         with contextlib.suppress(OSError):
             name.unlink()

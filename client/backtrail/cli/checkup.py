@@ -17,6 +17,7 @@ from backtrail.wire.locating import Locator
 
 _OK, _WARNING, _PROBLEM = "ok", "warning", "problem"
 _LITTLE_SPACE, _NO_SPACE = 1_000_000_000, 100_000_000
+_NEARLY = 0.95  # of what a store may take
 _MANY = 0.8  # of what the kernel allows
 
 
@@ -26,6 +27,7 @@ def everything(client: Client) -> Iterator[Check]:
     yield from _folders(where)
     yield from _config(where)
     yield from _space(where)
+    yield from set_aside(where)
     yield _git()
     yield from _service()
     try:
@@ -104,7 +106,7 @@ def _space(where: Places) -> Iterator[Check]:
     yield Check(
         level,
         f"{size(free)} are free where the checkpoints are kept.",
-        "`backtrail prune` lets go of old ones.",
+        "Backtrail stops saving before a disk is full; `backtrail status` says when. Delete what is not needed.",
     )
 
 
@@ -192,6 +194,15 @@ def _number(path: str) -> int | None:
         return None
 
 
+def set_aside(where: Places) -> Iterator[Check]:
+    """Files that were damaged and have been begun anew."""
+    with suppress(OSError):
+        for file in sorted(os.listdir(where.data)):
+            if ".damaged-" in file and not file.endswith(("-wal", "-shm")):
+                told = f"{where.data / file} is a damaged file that Backtrail has begun anew."
+                yield Check(_WARNING, told, "Delete it once nothing is missed.")
+
+
 def _workspace(client: Client, workspace: WorkspaceInfo) -> Iterator[Check]:
     name = workspace.root
     try:
@@ -203,6 +214,10 @@ def _workspace(client: Client, workspace: WorkspaceInfo) -> Iterator[Check]:
     except BacktrailError as error:
         yield Check(_PROBLEM, f"{name}: {error.message}", error.hint)
         return
+    if found.max_store_bytes and found.store_bytes > found.max_store_bytes * _NEARLY:
+        full = f"{name}: its store takes {size(found.store_bytes)} of {size(found.max_store_bytes)}."
+        yield Check(_WARNING, full, f"`backtrail watch {name} --max-store SIZE` allows for more.")
+    yield from (Check(_WARNING, f"{name}: {notice}") for notice in found.notices)
     if found.state == "degraded":
         for reason in found.reasons or ["it is degraded."]:
             yield Check(_PROBLEM, f"{name}: {reason}", f"`backtrail status -w {name}` tells more.")

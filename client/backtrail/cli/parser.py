@@ -13,6 +13,7 @@ from backtrail.cli.command import Argument, Command
 from backtrail.errors import UsageError
 
 _WITH_VALUE = ("-w", "--workspace", "--color", "--colour")
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _MAIN_HELP = "`backtrail --help` lists the commands."
 
 
@@ -109,6 +110,15 @@ def number(least: int) -> Callable[[str], int]:
         return int(text)
 
     return convert
+
+
+def amount(text: str) -> int:
+    """The type of an option that is a number of bytes, in units of a thousand: `500M`, `20G`, `1000000`."""
+    unit = text[-1:] if text[-1:] in _UNITS else ""
+    digits = text.removesuffix(unit)
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 12):
+        raise ArgumentTypeError(f"“{text}” is not a number of bytes, such as 500M or 20G")
+    return int(digits) * _UNITS[unit]
 
 
 def _empty_parser(prog: str) -> OptionParser:

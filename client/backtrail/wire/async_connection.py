@@ -35,11 +35,12 @@ class AsyncLink:
         await self.monitor.poll(None if seconds is None else seconds * 1000)
         return await self.fate() is Fate.UP
 
-    async def messages(self) -> AsyncIterator[list[bytes]]:
-        """What comes in until the connection is lost; then `Lost` is raised."""
+    async def messages(self, silence: float | None = None) -> AsyncIterator[list[bytes]]:
+        """What comes in until the connection is lost, or silent for so many seconds; then `Lost` is raised."""
         is_up = False
         while True:
-            await self._poller.poll()
+            if not await self._poller.poll(None if silence is None else int(silence * 1000)):
+                raise Lost(sent=is_up)
             # The monitor first: what came in before the end is still handed on.
             fate = await self.fate()
             while (message := await self._received(self.socket)) is not None:

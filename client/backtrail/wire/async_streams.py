@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import zmq
 
 from backtrail import protocol
-from backtrail.errors import DaemonUnreachable
+from backtrail.errors import DaemonBusy, DaemonUnreachable
 from backtrail.values import CheckpointEvent
 from backtrail.wire.async_connection import AsyncLink
 from backtrail.wire.exchange import Lost
 from backtrail.wire.following import Trail, news_of
 from backtrail.wire.locating import Locator
-from backtrail.wire.streams import LOG_SECONDS, LOOK_SECONDS
+from backtrail.wire.streams import LOG_SECONDS, LOOK_SECONDS, SILENCE_SECONDS, UP_SECONDS
 
 if TYPE_CHECKING:
     from backtrail.async_client import AsyncClient
@@ -39,8 +39,10 @@ class AsyncFollower:
             try:
                 async for event in self._heard(link):
                     yield event
-            except (Lost, DaemonUnreachable):
+            except Lost:
                 pass  # it comes back, or it does not
+            except (DaemonUnreachable, DaemonBusy):
+                await asyncio.sleep(LOOK_SECONDS)
             finally:
                 link.close()
 
@@ -62,7 +64,7 @@ class AsyncFollower:
         """Everything until the connection is lost."""
         async for event in self.replayed():
             yield event
-        async for message in link.messages():
+        async for message in link.messages(SILENCE_SECONDS):
             news = news_of(message)
             for event in self._trail.hear(news) if news is not None else ():
                 yield event
@@ -77,7 +79,7 @@ class AsyncFollower:
             return None
         link = AsyncLink(zmq.SUB, where.events, where)
         try:
-            if await link.wait_until_up(LOOK_SECONDS):
+            if await link.wait_until_up(UP_SECONDS):
                 return link
         except BaseException:
             link.close()

@@ -8,7 +8,7 @@ import zmq
 from backtrail.protocol import ConnectionFile, Response
 from backtrail.values import CheckpointEvent
 from backtrail.wire.deadline import Deadline
-from backtrail.wire.exchange import Lost, response_of
+from backtrail.wire.exchange import UNREADABLE, Lost, response_of
 from backtrail.wire.links import Fate, Link
 
 OnProgress = Callable[[CheckpointEvent], None]
@@ -127,6 +127,6 @@ def progress_of(message: list[bytes], request: str) -> CheckpointEvent | None:
         return None
     try:
         event = msgspec.json.decode(message[1], type=CheckpointEvent)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
     return event if event.data.get("job") == request else None

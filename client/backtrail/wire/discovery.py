@@ -21,16 +21,21 @@ class _Spoken(msgspec.Struct):
 
 
 def read_connection(path: str | os.PathLike[str]) -> ConnectionFile | None:
-    """Where the daemon listens; None if the file is not there, or is not whole after a power cut."""
+    """Where the daemon listens; None if the file is not there, or is not whole after a power cut.
+
+    None, too, where its sockets are somebody else's by now: a daemon that was killed may have left the file, and
+    a short folder of its own in /tmp, which is cleaned up and then free for anybody.
+    """
     data = _read_trusted(os.fspath(path))
     if data is None:
         return None
     try:
         spoken = msgspec.json.decode(data, type=_Spoken)
         _check_version(spoken, os.fspath(path))
-        return msgspec.json.decode(data, type=ConnectionFile)
+        found = msgspec.json.decode(data, type=ConnectionFile)
     except msgspec.MsgspecError:
         return None
+    return found if all(map(_is_ours, (found.requests, found.events))) else None
 
 
 def _read_trusted(path: str) -> bytes | None:
@@ -50,6 +55,19 @@ def _read_trusted(path: str) -> bytes | None:
         return os.read(descriptor, _MAX_BYTES)
     finally:
         os.close(descriptor)
+
+
+def _is_ours(endpoint: str) -> bool:
+    """Can nobody else have put a socket there? One that is not there is no danger, and nobody listens there."""
+    if not endpoint.startswith("ipc://"):
+        return True
+    path = endpoint.removeprefix("ipc://")
+    try:
+        socket, folder = os.lstat(path), os.lstat(os.path.dirname(path))
+    except (OSError, ValueError):
+        return True
+    is_safe = not folder.st_mode & _OTHERS_MAY_WRITE or bool(folder.st_mode & stat.S_ISVTX)
+    return socket.st_uid == os.getuid() and folder.st_uid in (0, os.getuid()) and is_safe
 
 
 def _check_owner(path: str, found: os.stat_result) -> None:

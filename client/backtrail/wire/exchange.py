@@ -20,6 +20,8 @@ from backtrail.values import Value
 _Params = TypeVar("_Params", bound=Value)
 _Result = TypeVar("_Result", bound=Value)
 
+# What reading raises where something is no JSON, no text, not what was wanted, or nested too deeply.
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 # A request that takes the daemon down each time must not be sent for ever.
 MAX_LOSSES = 3
 # A daemon that is just being killed may still seem to listen, so that more attempts than these find nobody.
@@ -86,7 +88,7 @@ class Exchange(Generic[_Params, _Result]):
             raise error_from(problem.code, response.error.message, problem.hint)
         try:
             return msgspec.json.decode(response.result, type=self._method.result)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise Bug(
                 f"The daemon's answer to “{self._method.name}” is not what the protocol says: {error}."
             ) from error
@@ -100,7 +102,7 @@ def response_of(frames: list[bytes]) -> Response | None:
     """An answer as it came over the wire; None if it is not one."""
     try:
         return msgspec.json.decode(frames[-1], type=Response)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
 
 

@@ -1,13 +1,16 @@
 """What a follower of events makes of each thing it hears: decided without any socket, for both clients."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import msgspec
 
 from backtrail.protocol import HEARTBEAT_TOPIC
 from backtrail.values import CheckpointEvent, EventPage, Heartbeat
+from backtrail.wire.exchange import UNREADABLE
 
 PROGRESS = "progress"
+MISSING = "events_missing"
 
 
 class Trail:
@@ -44,10 +47,26 @@ class Trail:
             return
         for event in page.events:
             if event.seq > self.seq:
+                yield from self._passed_over(event.seq - 1)
                 self.seq = event.seq
                 yield from self._wanted(event)
-        # A number beyond the last event without any event: what was there is lost, and nobody has it.
-        self.in_doubt = bool(page.events) and self.seq < page.newest
+        if not page.events:
+            yield from self._passed_over(page.newest)
+        self.in_doubt = self.seq < page.newest
+
+    def _passed_over(self, last: int) -> Iterator[CheckpointEvent]:
+        """Numbers that the log does not have, up to this one: too old to be kept, or lost. Told once, not skipped."""
+        first, self.seq = self.seq + 1, last
+        if first <= last:
+            yield CheckpointEvent(
+                epoch=self._epoch or "",
+                seq=last,
+                type=MISSING,
+                workspace="",
+                root="",
+                timestamp=datetime.now(UTC),
+                data={"first": first, "last": last},
+            )
 
     def _wanted(self, event: CheckpointEvent) -> Iterator[CheckpointEvent]:
         if self._workspace in (None, event.workspace) and (self._progress or event.type != PROGRESS):
@@ -62,5 +81,5 @@ def news_of(message: list[bytes]) -> CheckpointEvent | Heartbeat | None:
         if message[0] == HEARTBEAT_TOPIC.encode():
             return msgspec.json.decode(message[1], type=Heartbeat)
         return msgspec.json.decode(message[1], type=CheckpointEvent)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None

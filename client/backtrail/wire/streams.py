@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import zmq
 
 from backtrail import protocol
-from backtrail.errors import DaemonUnreachable
+from backtrail.errors import DaemonBusy, DaemonUnreachable
 from backtrail.values import CheckpointEvent, EventPage
 from backtrail.wire.following import Trail, news_of
 from backtrail.wire.links import Fate, Link
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 # How often a daemon that is gone is looked for.
 LOOK_SECONDS = 0.1
+# How long a daemon that is there may take to let a follower in. It gives up after the same time; one that has much
+# to do needs more than a moment, and who does not wait for it would never be let in.
+UP_SECONDS = 3.0
+# A daemon that lives says so all the time. After this long without a word the follower begins anew.
+SILENCE_SECONDS = 4 * protocol.HEARTBEAT_SECONDS
 # How long the log may take to answer before the follower begins anew.
 LOG_SECONDS = 30.0
 
@@ -93,10 +98,10 @@ class EventStream(Iterator[CheckpointEvent]):
         while not self._is_closed:
             if self._trail.in_doubt and not (yield from self._caught_up()):
                 return
-            poller.poll()
+            is_silent = not poller.poll(int(SILENCE_SECONDS * 1000))
             fate = link.fate()
             yield from self._received(link)
-            if fate is not None and fate is not Fate.UP:
+            if is_silent or fate not in (None, Fate.UP):
                 return
 
     def _received(self, link: Link) -> Generator[CheckpointEvent]:
@@ -109,10 +114,11 @@ class EventStream(Iterator[CheckpointEvent]):
                 yield from self._trail.hear(news)
 
     def _caught_up(self) -> Generator[CheckpointEvent, None, bool]:
-        """What the log has; False if the daemon does not answer, which ends in trying again."""
+        """What the log has; False if the daemon does not tell, which ends in trying again."""
         try:
             yield from self._replayed()
-        except DaemonUnreachable:
+        except (DaemonUnreachable, DaemonBusy):
+            self._pause()
             return False
         return True
 
@@ -131,9 +137,12 @@ class EventStream(Iterator[CheckpointEvent]):
         where = self._locator.look()
         if where is not None:
             link = Link(zmq.SUB, where.events, where)
-            link.monitor.poll(int(LOOK_SECONDS * 1000))
+            zmq.select([link.monitor, self._alarm], [], [], UP_SECONDS)
             if link.fate() is Fate.UP:
                 return link
             link.close()
-        zmq.select([self._alarm], [], [], LOOK_SECONDS)
+        self._pause()
         return None
+
+    def _pause(self) -> None:
+        zmq.select([self._alarm], [], [], LOOK_SECONDS)

@@ -10,8 +10,9 @@ from backtraild.branching.composing import Composition, compose
 from backtraild.branching.git import Git
 from backtraild.branching.repository import Repository, check_name, open_repository, replaceable
 from backtraild.branching.uncaptured import Uncaptured
-from backtraild.model import Checkpoint, ObjectId
-from backtraild.store import Objects, ObjectType, PackWriter
+from backtraild.model import Change, Checkpoint, ObjectId
+from backtraild.restore import refuse_hostile
+from backtraild.store import Objects, ObjectType, PackWriter, trees
 
 _NAME, _EMAIL = "Backtrail", "backtrail@localhost"  # where the user's configuration has none
 
@@ -97,6 +98,9 @@ def _composed(
     objects = Objects(git_dir)  # a reader of its own: the store's may be at work in another thread
     rules = Uncaptured(checkpoint, patterns, objects)
     captured = bytes.fromhex(checkpoint.tree)
+    # Git would put anything into the user's repository, and walk through a tree that has no end.
+    files = trees.walk(captured, objects.read_tree)
+    refuse_hostile({path: Change(None, entry) for path, entry in files})
     return compose(git, repository.head, repository.prefix, captured, rules, objects)
 
 
@@ -112,7 +116,7 @@ def _write_folders(scratch: str, composition: Composition) -> None:
 
 def _commit(git: Git, tree: ObjectId, parent: str | None, checkpoint: Checkpoint) -> str:
     """The commit, written by the user when the checkpoint was made."""
-    written = f"{int(checkpoint.timestamp.timestamp())} +0000"
+    written = f"{max(0, int(checkpoint.timestamp.timestamp()))} +0000"
     parents = () if parent is None else ("-p", parent)
     command = ("commit-tree", "--no-gpg-sign", tree.hex(), *parents, "-F", "-")
     return git.set(GIT_AUTHOR_DATE=written).run(*command, stdin=_message(checkpoint)).decode().strip()

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from backtraild.ignore import IGNORE_FILES, FolderRules
+from backtrail.errors import UsageError
+from backtrail.pathtext import to_text
+from backtraild.ignore import IGNORE_FILES, FolderRules, TooManyWildcards
 from backtraild.model import (
     BLOB_MODES,
     SYMLINK_MODE,
@@ -74,7 +76,14 @@ class Uncaptured:
         return self._rules[folder]
 
     def _entered(self, rules: FolderRules) -> FolderRules:
-        return rules.with_files(*(self._content(join_path(rules.folder, name)) for name in IGNORE_FILES))
+        contents = [self._content(join_path(rules.folder, name)) for name in IGNORE_FILES]
+        try:
+            return rules.with_files(*contents)
+        except TooManyWildcards as error:  # on the disk, such a folder is not captured either
+            raise UsageError(
+                f"The ignore files of {to_text(rules.folder) or 'the workspace'} have {error}.",
+                "Shorten them, save, and try again.",
+            ) from error
 
     def _content(self, path: Path) -> bytes | None:
         """An ignore file as the checkpoint holds it; a symlink counts for nothing, as on the disk."""

@@ -72,6 +72,7 @@ def delete(keeper: Keeper, session: str) -> DeletedSession:
     """Let go of a session and its conversation; the checkpoints that were made for it are left to retention."""
     workspace = keeper.workspace
     workspace.sessions.delete(session)
+    workspace.rubbish.leave()
     made = workspace.checkpoints_of(session)
     for number in made:
         workspace.unpin(str(number))

@@ -19,6 +19,7 @@ reason why no kernel watch is spent on `node_modules`. The language is git's own
 """
 
 from backtraild.ignore.defaults import DEFAULT_PATTERNS
+from backtraild.ignore.patterns import TooManyWildcards
 from backtraild.ignore.rules import FolderRules
 
 GITIGNORE = b".gitignore"
@@ -31,4 +32,5 @@ __all__ = [
     "GITIGNORE",
     "IGNORE_FILES",
     "FolderRules",
+    "TooManyWildcards",
 ]

@@ -59,15 +59,15 @@ class Index:
     def _add(self, glob: NameGlob, rule: Rule) -> None:
         for literal in glob.literals:
             self.literals.setdefault(literal, []).append(rule)
-        if glob.suffixes and all(b"." in suffix for suffix in glob.suffixes):
-            for suffix in glob.suffixes:
-                self.extensions.setdefault(extension(suffix), []).append((suffix, rule))
-        elif not glob.literals:
+        if glob.cost:
             self._globs.append((glob, rule))
             if len(glob.first) <= len(glob.last):
                 self.first_bytes.update(glob.first)
             else:
                 self.last_bytes.update(glob.last)
+        else:
+            for suffix in glob.suffixes:
+                self.extensions.setdefault(extension(suffix), []).append((suffix, rule))
 
 
 def extension(name: bytes) -> bytes:

@@ -5,7 +5,7 @@ becomes a regular expression in which each `*` takes the first place that fits a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
 
@@ -33,6 +33,12 @@ class NameGlob:
         if self.suffixes:
             return name.endswith(self.suffixes)
         return self._compiled.fullmatch(name) is not None
+
+    @property
+    def cost(self) -> int:
+        """What a comparison with a name takes, as the pattern's length; nothing where a table finds it."""
+        is_listed = self.literals or (self.suffixes and all(b"." in suffix for suffix in self.suffixes))
+        return 0 if is_listed else len(self._tokens)
 
     @property
     def first(self) -> bytes:
@@ -96,4 +102,15 @@ def _one_byte(allowed: bytes) -> bytes:
         return b"."
     if len(allowed) == 1:
         return re.escape(allowed)
-    return b"[" + b"".join(b"\\x%02x" % byte for byte in allowed) + b"]"
+    return b"[" + b"".join(b"\\x%02x-\\x%02x" % ends for ends in _ranges(allowed)) + b"]"
+
+
+def _ranges(allowed: bytes) -> Iterator[tuple[int, int]]:
+    """Sorted bytes as first and last of each run: spelled out, `[a-z]` a thousand times takes seconds to compile."""
+    first = last = allowed[0]
+    for byte in allowed[1:]:
+        if byte != last + 1:
+            yield first, last
+            first = byte
+        last = byte
+    yield first, last

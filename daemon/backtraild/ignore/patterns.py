@@ -19,6 +19,15 @@ Route = tuple[Step, ...]
 _Draft = list[Sequence[Token] | None]  # a route whose steps are still tokens
 
 
+# Every name that is looked at is compared with all of these: with more, a look would take hours. Names without
+# wildcards, and `*.ext`, are found through tables, and do not count.
+MAX_COST = 64 * 1024
+
+
+class TooManyWildcards(ValueError):
+    """An ignore file has more patterns with wildcards in them than any project needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One line of an ignore file; without routes it matches nothing."""
@@ -27,9 +36,18 @@ class Pattern:
     folders_only: bool
     routes: tuple[Route, ...]
 
+    @property
+    def cost(self) -> int:
+        """What it takes to compare names with its steps, all of them together."""
+        return sum(step.cost for route in self.routes for step in route if step is not None)
+
 
 def read_patterns(content: bytes) -> Iterator[tuple[int, Pattern]]:
-    """The patterns of an ignore file with their line numbers, without those that match nothing."""
+    """The patterns of an ignore file with their line numbers, without those that match nothing.
+
+    Raises TooManyWildcards as soon as there are too many.
+    """
+    cost = 0
     for number, raw in enumerate(content.removeprefix(_BOM).split(b"\n"), start=1):
         line = raw.removesuffix(b"\r").partition(b"\0")[0]  # to git, a NUL ends the line's text
         if line.startswith(b"#"):
@@ -39,6 +57,9 @@ def read_patterns(content: bytes) -> Iterator[tuple[int, Pattern]]:
         except MalformedPattern:
             continue
         if pattern.routes:
+            cost += pattern.cost
+            if cost > MAX_COST:
+                raise TooManyWildcards(f"more than {MAX_COST:,} characters of patterns with wildcards")
             yield number, pattern
 
 

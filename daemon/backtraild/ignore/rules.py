@@ -8,12 +8,13 @@ open there: usually none.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import lru_cache
 
 from backtrail.errors import UsageError
 from backtraild.ignore.defaults import DEFAULT_PATTERNS
 from backtraild.ignore.index import Index, Rank, Rule
 from backtraild.ignore.names import NameGlob
-from backtraild.ignore.patterns import Pattern, read_pattern, read_patterns
+from backtraild.ignore.patterns import Pattern, TooManyWildcards, read_pattern, read_patterns
 from backtraild.ignore.tokens import MalformedPattern, Mark
 from backtraild.model import STAGING_PREFIX
 
@@ -32,6 +33,8 @@ class _Source(IntEnum):
 
 
 _EVERY_NAME = NameGlob([Mark.STAR])
+# A file of a hundred thousand lines takes seconds to be understood: it is understood once.
+_LONG = 16 * 1024
 
 # An anchored rule, and the step of its route that the children of the present folder would have to take.
 _Walk = tuple[Rule, int]
@@ -65,13 +68,16 @@ class FolderRules:
         return cls(b"", (), ())._with(rules)
 
     def with_files(self, gitignore: bytes | None, backtrailignore: bytes | None) -> "FolderRules":
-        """The rules once the folder's own ignore files are known; None for a file that is not there."""
-        depth = self.folder.count(b"/") + 1 if self.folder else 0
-        rules = [
-            *_rules(read_patterns(gitignore or b""), _Source.GITIGNORE, depth),
-            *_rules(read_patterns(backtrailignore or b""), _Source.BACKTRAILIGNORE, depth),
-        ]
-        return self._with(rules) if rules else self
+        """The rules once the folder's own ignore files are known; None for a file that is not there.
+
+        Raises TooManyWildcards where asking them would take for ever.
+        """
+        if len(gitignore or b"") + len(backtrailignore or b"") < _LONG:
+            return self._with_files(gitignore, backtrailignore)
+        found = _with_long_files(self.folder, self._shared, self._walks, gitignore, backtrailignore)
+        if isinstance(found, TooManyWildcards):
+            raise found.with_traceback(None)
+        return found
 
     def excludes(self, name: bytes, is_folder: bool) -> bool:
         """Is the child of that name left out, with all that is in it?
@@ -100,6 +106,14 @@ class FolderRules:
         winner = max(relevant, key=_rank, default=None)
         return winner is not None and not winner.negated
 
+    def _with_files(self, gitignore: bytes | None, backtrailignore: bytes | None) -> "FolderRules":
+        depth = self.folder.count(b"/") + 1 if self.folder else 0
+        rules = [
+            *_rules(read_patterns(gitignore or b""), _Source.GITIGNORE, depth),
+            *_rules(read_patterns(backtrailignore or b""), _Source.BACKTRAILIGNORE, depth),
+        ]
+        return self._with(rules) if rules else self
+
     def _with(self, rules: Sequence[Rule]) -> "FolderRules":
         names = [(glob, rule) for rule in rules if (glob := _name_in_any_folder(rule))]
         walks = [walk for rule in rules if not _name_in_any_folder(rule) for walk in _standing(rule, 0)]
@@ -111,6 +125,22 @@ class FolderRules:
         elif names:
             shared = (*shared, Index(names))
         return FolderRules(self.folder, shared, (*self._walks, *walks))
+
+
+@lru_cache(maxsize=4)  # every look at the folder reads its files again, and few folders have long ones
+def _with_long_files(
+    folder: bytes,
+    shared: tuple[Index, ...],
+    walks: tuple[_Walk, ...],
+    gitignore: bytes | None,
+    backtrailignore: bytes | None,
+) -> FolderRules | TooManyWildcards:
+    try:
+        return FolderRules(folder, shared, walks)._with_files(gitignore, backtrailignore)
+    except (
+        TooManyWildcards
+    ) as error:  # remembered as well: a folder that is shut is tried again every few seconds
+        return TooManyWildcards(*error.args)
 
 
 def _workspace_pattern(pattern: str | bytes) -> Pattern:

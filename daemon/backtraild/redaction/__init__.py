@@ -25,7 +25,7 @@ Figures: on the corpus of the tests, with which the rules were made, 0 of 220 se
 harmless texts are changed; with other random values in the same forms 10 of 39,600 were missed, most of
 them passwords or keys with a single digit. In 153 MB of other people's sources and manuals 30 places were
 changed, most of them credentials of an example. Ordinary text goes through at 38 to 46 MB/s on a busy machine
-with two cores, lines of only 200 bytes at 14 MB/s; the slowest hostile lines known take 7 s per megabyte.
+with two cores, lines of only 200 bytes at 14 MB/s; the slowest hostile lines known take 5 s per megabyte.
 
 Why no library: detect-secrets 1.5.0 with its defaults reported something for 121 of the 220 secrets as plain text
 and for 84 inside of JSON strings, with 44 and 18 false alarms in the 206 harmless texts. It went through a

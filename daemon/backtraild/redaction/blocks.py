@@ -31,7 +31,8 @@ def find_blocks(raw: bytes) -> Iterator[Finding]:
         start = raw.find(_DASHES, end)
     if _PUTTY in raw:
         for match in _PUTTY_PRIVATE.finditer(raw):
-            yield Finding(*match.span(1), RANK, "private-key")
+            if _NOTHING_LEFT.search(match[1]):
+                yield Finding(*match.span(1), RANK, "private-key")
 
 
 def _end_of(raw: bytes, first: re.Match[bytes]) -> int:

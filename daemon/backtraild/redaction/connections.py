@@ -24,7 +24,8 @@ _WEBHOOK = re.compile(
     rb"\\{0,8}/((?:[A-Za-z0-9_@\-]|\\{0,8}/){20,300})"
 )
 _LONGEST_URL = 800
-_SIGNATURE = re.compile(rb"[?&;]sig=([A-Za-z0-9%+/]{40,100}=?)")
+_SIGNATURE = re.compile(rb"sig=([A-Za-z0-9%+/]{40,100}=?)")
+_BEFORE_SIGNATURE = frozenset(b"?&;")
 _NO_PASSWORDS = frozenset(b"password pass passwd pwd secret pw token user username port".split())
 
 _BETWEEN = rb"(?:[ \t]|%20|\+){1,4}"
@@ -36,6 +37,7 @@ _HEADER = re.compile(
     rb"([A-Za-z0-9._~+/=\-]{16,4096})"
 )
 _COMMAND = 400
+_LONGEST_OPTION = 256
 _USER_OPTION = re.compile(
     rb"(?:-u|--user)(?:[ =]|" + _QUOTE + rb", ?)" + _QUOTE + rb"[\w.@+\-]{1,64}:([^\s\"'`\\]{4,128})"
 )
@@ -51,6 +53,8 @@ def find_connections(raw: bytes, lowered: bytes) -> Iterator[Finding]:
         if needle in lowered:
             for start in _occurrences(lowered, needle):
                 yield from found_at(raw, start)
+    yield from _find_curl(raw, lowered)
+    yield from _find_signatures(raw)
 
 
 def _bearer_at(raw: bytes, start: int) -> Iterator[Finding]:
@@ -67,26 +71,43 @@ def _header_at(raw: bytes, start: int) -> Iterator[Finding]:
     yield from _random(_HEADER.match(raw, start), "authorization")
 
 
-def _curl_at(raw: bytes, start: int) -> Iterator[Finding]:
-    for option in _USER_OPTION.finditer(raw, start, start + _COMMAND):
-        yield from _checked_password(option)
+def _find_curl(raw: bytes, lowered: bytes) -> Iterator[Finding]:
+    """Options of `curl`. Commands may follow one another closely: no part of a line is searched for each of them."""
+    done = 0
+    for start in _occurrences(lowered, b"curl"):
+        end = start + _COMMAND
+        for option in _USER_OPTION.finditer(raw, max(start, done), end):
+            yield from _checked_password(option)
+            # One that is cut off where the search ends is found whole after the next `curl`, if there is one.
+            done = option.start() if option.end() == end else option.end()
+        done = max(done, end - _LONGEST_OPTION)
 
 
 _BY_WORD: tuple[tuple[bytes, Callable[[bytes, int], Iterator[Finding]]], ...] = (
     (b"bearer", _bearer_at),
     (b"basic", _basic_at),
     (b"authorization", _header_at),
-    (b"curl", _curl_at),
 )
 
 
 def _in_url(raw: bytes, start: int) -> Iterator[Finding]:
     yield from _checked_password(_LOGIN.match(raw, start))
     yield from _random(_USER_ALONE.match(raw, start), "url-password")
-    yield from _group(_SIGNATURE.search(raw, start, start + _LONGEST_URL), "azure-key")
     webhook = _WEBHOOK.match(raw, start)
     if webhook and not stands_for_something(webhook[2]) and re.search(rb"[A-Za-z0-9_\-]{20}", webhook[2]):
         yield Finding(*webhook.span(2), RANK, "webhook")
+
+
+def _find_signatures(raw: bytes) -> Iterator[Finding]:
+    """Signatures in the parameters of a URL, which begins not far before them."""
+    for start in _occurrences(raw, b"sig="):
+        if start and raw[start - 1] in _BEFORE_SIGNATURE and _is_in_url(raw, start):
+            yield from _group(_SIGNATURE.match(raw, start), "azure-key")
+
+
+def _is_in_url(raw: bytes, position: int) -> bool:
+    first = max(0, position - _LONGEST_URL)
+    return any(raw.rfind(slashes, first, position) >= 0 for slashes in (b"://", _ESCAPED_SLASHES))
 
 
 def _checked_password(match: re.Match[bytes] | None) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """Which names promise a secret: `apiKey` and `DB_PASS` do; `monkey`, `token_count` and `public_key` do not."""
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -39,6 +40,7 @@ _WHOLE_WORDS = {
 }
 
 
+@lru_cache(maxsize=4096)  # a text has few names, and says each of them often
 def is_secret_name(name: bytes, at: int, kind: str) -> bool:
     """`at` is where in the name the word stands that drew the attention: its prefix and suffix decide."""
     word = _WHOLE_WORDS[kind].match(name, at)

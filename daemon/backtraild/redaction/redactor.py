@@ -45,7 +45,8 @@ class Redactor:
         return (json.loads(raw.decode("utf-8", "surrogatepass")), counts) if counts else (value, counts)
 
     def _findings(self, raw: bytes) -> list[Finding]:
-        found = list(self._found(raw))
+        # An empty one would be replaced again and again, and the line would grow without end.
+        found = [finding for finding in self._found(raw) if finding.end > finding.start]
         return merged(untouched(raw, found)) if found else found
 
     def _found(self, raw: bytes) -> Iterator[Finding]:

@@ -11,11 +11,13 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 5. A restore that fails leaves every file as it was, the same inodes with the same times.
 """
 
+from backtraild.restore.access import refuse_barred
 from backtraild.restore.applying import apply
 from backtraild.restore.attempt import Outcome, effort
 from backtraild.restore.calls import OS, Calls
-from backtraild.restore.ground import Ground
-from backtraild.restore.journal import pending
+from backtraild.restore.ground import Ground, give_back
+from backtraild.restore.hostile import refuse_hostile
+from backtraild.restore.journal import forget, pending
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, make_plan
 from backtraild.restore.populate import Population
 from backtraild.restore.recovery import recover
@@ -34,7 +36,11 @@ __all__ = [
     "Write",
     "apply",
     "effort",
+    "forget",
+    "give_back",
     "make_plan",
     "pending",
     "recover",
+    "refuse_barred",
+    "refuse_hostile",
 ]

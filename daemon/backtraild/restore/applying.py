@@ -112,7 +112,7 @@ def _tidy_up(staging: Staging, journal: Journal) -> None:
     except OSError as error:
         raise RestoreInterrupted(
             f"The restore failed and was undone, but could not be tidied up: {error.strerror}.",
-            "The journal is kept: the rest is done when the daemon starts again.",
+            "The journal is kept: the rest is done as soon as it can be, which is tried every few seconds.",
         ) from error
 
 

@@ -15,7 +15,9 @@ from backtraild.restore.staging import SYNCED_ONE_BY_ONE, Staging
 from backtraild.restore.supply import Supply
 from backtraild.restore.transaction import Transaction
 
-_INTERRUPTED_HINT = "The journal is kept: the restore is finished or undone when the daemon starts again."
+_INTERRUPTED_HINT = (
+    "The journal is kept: it is finished or undone as soon as possible, tried every few seconds."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """An empty folder to write a checkpoint into: made where there is none, removed where it is not wanted after all."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 
 from backtrail.errors import RefusedWorkspace
@@ -15,7 +16,7 @@ class Ground:
     def __init__(self, path: str, mode: int, calls: Calls = OS) -> None:
         """Find or make it; whoever makes it says who may enter."""
         self._calls = calls
-        self._made: list[str] = []
+        self.made: list[str] = []  # the folders that were not there, outermost first
         self.path = _real(path)
         try:
             self._make(mode)
@@ -32,9 +33,8 @@ class Ground:
 
     def give_back(self) -> None:
         """Remove the folders that were made for it, as far as they are empty again."""
-        with suppress(OSError):  # somebody uses them by now
-            while self._made:
-                self._calls.rmdir(self._made.pop())
+        give_back(self.made, self._calls)
+        self.made.clear()
 
     def _make(self, mode: int) -> None:
         missing, folder = [], self.path
@@ -43,13 +43,20 @@ class Ground:
             folder = os.path.dirname(folder)
         for folder in reversed(missing):
             self._calls.mkdir(folder)
-            self._made.append(folder)
+            self.made.append(folder)
         if missing:
             descriptor = self._calls.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 self._calls.fchmod(descriptor, mode)
             finally:
                 self._calls.close(descriptor)
+
+
+def give_back(folders: Sequence[str], calls: Calls = OS) -> None:
+    """Remove folders, the innermost of which comes last, as far as they are empty."""
+    with suppress(OSError):  # somebody uses them by now
+        for folder in reversed(folders):
+            calls.rmdir(folder)
 
 
 def _real(path: str) -> str:

@@ -7,13 +7,15 @@ content; after it, every staged file holds something that somebody may want.
 
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from backtrail import pathtext
+from backtrail.errors import StoreFailed
 from backtraild.model import Entry, Path
+from backtraild.regular import open_regular
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.content import Seen
 
@@ -68,7 +70,7 @@ class Journal:
     def read(self) -> Record | None:
         """The record, or None if there is none or it was never completely written."""
         try:
-            with open(self.path, "rb") as file:
+            with _failing(), open(open_regular(self.path, follow=False), "rb") as file:
                 return _from_bytes(file.read())
         except (FileNotFoundError, ValueError, KeyError, TypeError, IndexError):
             return None
@@ -87,18 +89,38 @@ class Journal:
 
     def clear_away(self) -> None:
         """Set an unreadable journal aside and remove what a crash left of writing it."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), _failing():
             os.unlink(f"{self.path}.tmp")
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), _failing():
             # Writing is all or nothing, so this is damage. It names nothing that may be deleted, but a person
             # may still read in it which staging folder belongs to it.
             os.replace(self.path, f"{self.path}.damaged")
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """A journal that can't be looked at now may be one: nothing is done before that is known."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreFailed(
+            f"Whether a restore was interrupted can't be told: {error.strerror or error}.",
+            "Look at free space and permissions beside the store, then try again.",
+        ) from error
 
 
 def pending(journal: str) -> Mapping[str, Any] | None:
     """The caller's context of an unfinished restore; None if there is no such restore."""
     record = Journal(journal).read()
     return None if record is None else record.context
+
+
+def forget(journal: str) -> None:
+    """The restore is over, and recorded."""
+    with _failing():
+        Journal(journal).remove()
 
 
 def _to_bytes(record: Record) -> bytes:

@@ -4,6 +4,7 @@ What was written can be taken away again: the very files, as long as nobody else
 """
 
 import errno
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
@@ -11,7 +12,7 @@ from backtrail import pathtext
 from backtrail.errors import RestoreFailed
 from backtraild.model import EXECUTABLE_MODE, SYMLINK_MODE, Blobs, Change, Entry, Path
 from backtraild.restore.calls import NEW_FILE, NOT_A_FOLDER, OS, Calls
-from backtraild.restore.content import Seen, seen_of
+from backtraild.restore.content import Found, Seen, look, same_content, seen_of
 from backtraild.restore.folders import Folder, Folders, MissingFolder, NoFolder, parent_of, with_all_above
 from backtraild.restore.hostile import refuse_hostile
 from backtraild.restore.staging import sync_file_system, with_executable
@@ -48,6 +49,17 @@ class Population:
                 with suppress(OSError):  # why it failed matters more than what could not be tidied up
                     self._take_away(folders)
                 raise
+
+    def recognise(self, files: Mapping[Path, Entry], blobs: Blobs) -> None:
+        """After a crash: whatever is there as it would have been written, or a beginning of it, counts as written."""
+        with Folders(self._calls, self._root) as folders:
+            for path, entry in files.items():
+                with suppress(FileNotFoundError, NoFolder):
+                    name, folder = path.rpartition(b"/")[2], folders.open(parent_of(path))
+                    found = look(self._calls, folder.fd, name)
+                    if found is not None and _is_copy(found, entry, blobs):
+                        self._made[path] = found.seen._replace(doubtful=True)
+        self._folders = sorted(with_all_above(map(parent_of, files)))
 
     def take_away(self) -> None:
         """Remove what was written, but nothing that anybody has changed or added since."""
@@ -118,6 +130,20 @@ class Population:
             except OSError as error:
                 if error.errno not in _STAYS:
                     raise
+
+
+def _is_copy(found: Found, entry: Entry, blobs: Blobs) -> bool:
+    """Is this the content, or a part of it that a crash cut off?"""
+    if same_content(found.entry, entry):
+        return True
+    if found.entry is None or SYMLINK_MODE in (found.entry.mode, entry.mode):
+        return False
+    left = found.seen.size
+    digest = hashlib.sha1(b"blob %d\0" % left, usedforsecurity=False)
+    for part in blobs.chunks(entry.oid):
+        digest.update(part[:left])
+        left -= min(left, len(part))
+    return left == 0 and digest.digest() == found.entry.oid
 
 
 def _counted(

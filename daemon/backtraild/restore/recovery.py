@@ -61,7 +61,7 @@ def recover(
         except OSError as error:
             raise RestoreInterrupted(
                 f"The interrupted restore could not be finished: {error.strerror}.",
-                "Remove the cause; Backtrail tries again when the daemon starts.",
+                "Remove the cause; Backtrail tries again every few seconds.",
             ) from error
         finally:
             staging.close()
@@ -179,7 +179,7 @@ class _Recovery:
             raise RestoreInterrupted(
                 f"The interrupted restore could be neither finished ({cause.message}) "
                 f"nor undone: {error.message}",
-                "Remove the cause; Backtrail tries again when the daemon starts.",
+                "Remove the cause; Backtrail tries again every few seconds.",
             ) from error
 
     def _renumber(self, plan: Plan) -> Steps:

@@ -9,6 +9,7 @@ import errno
 import heapq
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import takewhile
 
 from backtraild.model import EXECUTABLE_MODE, Path
 from backtraild.restore import rollback
@@ -101,7 +102,8 @@ class Transaction:
     def sync(self) -> None:
         """Everything done so far is durable when this returns."""
         if len(self._touched) > SYNCED_ONE_BY_ONE:
-            tops = {self._folders.nearest(folder).top for folder in self._touched}
+            # In order, so that each is one step from the one before; in any other, deep ones are walked to anew.
+            tops = {self._folders.nearest(folder).top for folder in sorted(self._touched)}
             for top in tops:
                 sync_file_system(self._calls, self._folders.open(top).fd, self._sync_touched)
         else:
@@ -197,8 +199,8 @@ class Transaction:
         except NoFolder as error:
             if error.errno != errno.ENOENT:
                 raise
-        missing = [folder for folder in with_above(path) if not self._exists(folder)]
-        for folder in reversed(missing):
+        missing = takewhile(lambda folder: not self._exists(folder), with_above(path))
+        for folder in reversed(list(missing)):
             self._create_folder(folder)
         return self._folders.open(path)
 

@@ -26,6 +26,9 @@ PIECE = 1024 * 1024
 TICK_NS = 20_000_000
 COARSE_TICK_NS = 2_000_000_000
 SECOND_NS = 1_000_000_000
+# Two clocks that disagree, of this machine and of a server or of a time zone, are less than a day apart. What is
+# dated further ahead was set to it, and a change would set it back to the present.
+FAR_AHEAD_NS = 86_400 * SECOND_NS
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOCTTY", 0)
 
@@ -37,6 +40,9 @@ class _Gone(Exception):
 class _Unreadable(Exception):
     """The file is there, but its content is not to be had."""
 
+    def __init__(self, error: OSError) -> None:
+        self.passes_unseen = passes_unseen(error)
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
@@ -44,6 +50,7 @@ class Left:
 
     size: int
     reason: SkipReason
+    look_again: bool = False  # no event will tell that it can be captured
 
 
 def git_mode(status: os.stat_result) -> int | None:
@@ -56,12 +63,17 @@ def git_mode(status: os.stat_result) -> int | None:
 def is_unchanged(known: Stat, status: os.stat_result) -> bool:
     """Does the file system show the file exactly as when it was captured?"""
     return (
-        known.mtime_ns == status.st_mtime_ns
+        (known.mtime_ns == status.st_mtime_ns or known.mtime_ns == in_64_bits(status.st_mtime_ns))
         and known.ctime_ns == status.st_ctime_ns
         and known.size == status.st_size
         and known.inode == status.st_ino
         and known.mode == git_mode(status)
     )
+
+
+def in_64_bits(time_ns: int) -> int:
+    """The same time as the table can hold it: nanoseconds beyond the year 2262 go round to negative ones."""
+    return (time_ns + 2**63) % 2**64 - 2**63
 
 
 def capture(
@@ -93,15 +105,20 @@ def capture(
                 status, content = _read_whole(name, folder)
             else:
                 status, oid = _read_large(name, folder, sink)
-                return _row(status, oid, started)
+                return _row(status, oid, started, clock())
         except _Gone:
             return None
         except ContentMoved:
             continue
-        except _Unreadable:
-            return Left(status.st_size, SkipReason.UNREADABLE)
-        return _row(status, sink.add_blob(content), started)
-    return Left(status.st_size, SkipReason.CHANGING)
+        except _Unreadable as error:
+            return Left(status.st_size, SkipReason.UNREADABLE, error.passes_unseen)
+        return _row(status, sink.add_blob(content), started, clock())
+    return Left(status.st_size, SkipReason.CHANGING, look_again=True)
+
+
+def passes_unseen(error: OSError) -> bool:
+    """May this be over without an event? A change of permissions has one; a disk that reads again has none."""
+    return not isinstance(error, PermissionError)
 
 
 def _look(name: bytes, folder: int) -> os.stat_result:
@@ -165,14 +182,14 @@ def _status(descriptor: int) -> os.stat_result:
     try:
         return os.fstat(descriptor)
     except OSError as error:
-        raise _Unreadable from error
+        raise _Unreadable(error) from error
 
 
 def _reading_failed(error: OSError) -> Exception:
     """ENOENT: it is gone. ELOOP, ENXIO, ENOTDIR: it became something else. The rest: it can't be read."""
     if isinstance(error, FileNotFoundError):
         return _Gone()
-    return ContentMoved() if error.errno in (ELOOP, ENXIO, ENOTDIR) else _Unreadable()
+    return ContentMoved() if error.errno in (ELOOP, ENXIO, ENOTDIR) else _Unreadable(error)
 
 
 def _whole(descriptor: int, size: int) -> bytes:
@@ -196,7 +213,7 @@ def _piece(descriptor: int, offset: int) -> bytes:
     try:
         return os.pread(descriptor, PIECE, offset)
     except OSError as error:
-        raise _Unreadable from error
+        raise _Unreadable(error) from error
 
 
 def _moved(before: os.stat_result, after: os.stat_result) -> bool:
@@ -208,12 +225,17 @@ def _moved(before: os.stat_result, after: os.stat_result) -> bool:
     )
 
 
-def _row(status: os.stat_result, oid: ObjectId, started: int) -> Stat:
+def _row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Stat:
     """What the stat table keeps. A file touched within the last tick could change again unseen: git's
     racy-timestamp rule, so its row never matches and the next look reads it again."""
-    newest = max(status.st_mtime_ns, status.st_ctime_ns)
-    coarse = newest % SECOND_NS == 0
-    settled = newest + (COARSE_TICK_NS if coarse else TICK_NS) < started
-    ctime = status.st_ctime_ns if settled else -1
+    settled = all(_is_settled(time, started, ended) for time in (status.st_mtime_ns, status.st_ctime_ns))
+    # A change time that the table can't hold means a clock that is centuries off: such a file is read again.
+    ctime = status.st_ctime_ns if settled and status.st_ctime_ns < 2**63 else -1
     mode = git_mode(status) or FILE_MODE
-    return Stat(mode, oid, status.st_size, status.st_mtime_ns, ctime, status.st_ino)
+    return Stat(mode, oid, status.st_size, in_64_bits(status.st_mtime_ns), ctime, status.st_ino)
+
+
+def _is_settled(time: int, started: int, ended: int) -> bool:
+    """Would a change after the reading get another time stamp?"""
+    tick = TICK_NS if time % SECOND_NS else COARSE_TICK_NS
+    return time + tick < started or time > ended + FAR_AHEAD_NS

@@ -1,18 +1,22 @@
 """Folders of a workspace, entered through their parents' descriptors and never through a symlink."""
 
+import errno
 import os
 import stat
 from collections.abc import Container
 from dataclasses import dataclass
+from errno import EACCES, ELOOP, ENOENT, ENXIO, EPERM
 
 from backtrail.errors import WorkspaceUnavailable
 from backtrail.pathtext import to_text
-from backtraild.ignore import IGNORE_FILES, FolderRules
+from backtraild.ignore import IGNORE_FILES, FolderRules, TooManyWildcards
 from backtraild.model import Path, is_dot_git, join_path
 
 MAX_IGNORE_FILE = 1024 * 1024
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# What git takes for no ignore file at all: it is gone, a symlink, something that can't be read, or not to be read.
+_NO_IGNORE_FILE = (ENOENT, ELOOP, ENXIO, EACCES, EPERM)
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -30,6 +34,16 @@ def open_root(root: bytes) -> int:
     try:
         return os.open(root, _FOLDER_FLAGS)
     except OSError as error:
+        raise unavailable(root, error) from error
+
+
+def enter_root(root: bytes, rules: FolderRules) -> Folder:
+    """The workspace's own folder, with the rules in force inside it."""
+    descriptor = open_root(root)
+    try:
+        return Folder(b"", descriptor, read_rules(descriptor, rules, IGNORE_FILES))
+    except OSError as error:
+        os.close(descriptor)
         raise unavailable(root, error) from error
 
 
@@ -54,7 +68,11 @@ def descend(place: Folder, name: bytes, read: Container[bytes]) -> Folder | None
         descriptor = open_folder(name, place.descriptor)
     except OSError:
         return None
-    rules = read_rules(descriptor, place.rules.child(name), read)
+    try:
+        rules = read_rules(descriptor, place.rules.child(name), read)
+    except OSError:
+        os.close(descriptor)
+        return None
     return Folder(join_path(place.path, name), descriptor, rules)
 
 
@@ -65,24 +83,31 @@ def list_folder(descriptor: int) -> dict[bytes, "os.DirEntry[str]"]:
 
 
 def read_rules(descriptor: int, rules: FolderRules, present: Container[bytes]) -> FolderRules:
-    """The rules inside a folder, with those of its own ignore files."""
+    """The rules inside a folder, with those of its own ignore files.
+
+    An OSError where one is there and its disk, or this process, is out of order: to go on without its rules would
+    capture what its owner wants to keep out.
+    """
     contents = [_read_small(name, descriptor) if name in present else None for name in IGNORE_FILES]
-    return rules.with_files(*contents) if any(contents) else rules
+    try:
+        return rules.with_files(*contents) if any(contents) else rules
+    except TooManyWildcards as error:
+        raise OSError(errno.EFBIG, f"its ignore files have {error}") from error
 
 
 def _read_small(name: bytes, folder: int) -> bytes | None:
-    """An ignore file's content; like git, none where it is a symlink or can't be read."""
+    """An ignore file's content; like git, none where it is a symlink or may not be read."""
     try:
         descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
-    except OSError:
-        return None
+    except OSError as error:
+        if error.errno in _NO_IGNORE_FILE:
+            return None
+        raise
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         content = os.read(descriptor, MAX_IGNORE_FILE)
         # Of a longer file only whole lines count: the beginning of one could exclude far more than all of it.
         return content if len(content) < MAX_IGNORE_FILE else content[: content.rfind(b"\n") + 1]
-    except OSError:
-        return None
     finally:
         os.close(descriptor)

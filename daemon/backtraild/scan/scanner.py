@@ -21,10 +21,11 @@ from backtraild.model import (
     join_path,
     split_path,
 )
-from backtraild.scan.capture import Left, capture, is_unchanged
+from backtraild.scan.capture import Left, capture, is_unchanged, passes_unseen
 from backtraild.scan.folders import (
     Folder,
     descend,
+    enter_root,
     list_folder,
     open_folder,
     open_root,
@@ -32,6 +33,7 @@ from backtraild.scan.folders import (
     unavailable,
 )
 from backtraild.scan.observer import NoObserver, Observer
+from backtraild.scan.trail import Trail
 from backtraild.state import Skips, Stat, StatTable
 
 
@@ -40,7 +42,7 @@ class ScanResult:
     """What a look at the disk found."""
 
     changes: dict[Path, Change]
-    unsettled: frozenset[Path]  # not captured because they kept changing: look again soon
+    unsettled: frozenset[Path]  # not captured for a reason that may pass without an event: look again soon
 
 
 # A folder on the way down, and those of its subfolders that are still to be entered.
@@ -125,8 +127,7 @@ class Scanner:
 
     def _walk_to(self, folder: Path) -> Folder | None:
         """Enter a folder from the root. Where the way ends, what is there now is looked at instead."""
-        descriptor = open_root(self._root)
-        place = Folder(b"", descriptor, read_rules(descriptor, self._rules, IGNORE_FILES))
+        place = enter_root(self._root, self._rules)
         for name in folder.split(b"/") if folder else []:
             try:
                 deeper = descend(place, name, IGNORE_FILES)
@@ -147,8 +148,8 @@ class Scanner:
             status = os.stat(name, dir_fd=place.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             self._forget(path)
-        except OSError:  # one file that can't be looked at must not end the look at the others
-            self._skip(path, 0, SkipReason.UNREADABLE)
+        except OSError as error:  # one file that can't be looked at must not end the look at the others
+            self._skip_unreadable(path, error)
         else:
             self._look_at_status(place, name, path, status)
         self._skips.replace(path, self._found.skipped[before:])
@@ -171,24 +172,26 @@ class Scanner:
 
     def _look_at_tree(self, descriptor: int, path: Path, rules: FolderRules) -> None:
         """Look at a folder and everything below it; owns the descriptor."""
-        frames: list[_Frame] = []
-        try:
-            frames.append(self._enter(descriptor, path, rules))
-            while frames:
-                place, subfolders = frames[-1]
-                name = next(subfolders, None)
+        with Trail() as trail:
+            trail.go_down(*self._enter(descriptor, path, rules))
+            while trail:
+                name = trail.next_name()
                 if name is None:
-                    os.close(frames.pop()[0].descriptor)
+                    self._lose(trail.go_up())
                     continue
+                place = trail.folder
                 below = join_path(place.path, name)
                 opened = self._open_folder(place.descriptor, name, below)
                 if opened is not None:
-                    frames.append(self._enter(opened, below, place.rules.child(name)))
-        finally:
-            for place, _ in frames:
-                os.close(place.descriptor)
+                    trail.go_down(*self._enter(opened, below, place.rules.child(name)))
         self._observer.leave(path, self._found.visited)
         self._forget_unvisited(path)
+
+    def _lose(self, folders: list[Folder]) -> None:
+        """Folders that moved away before all in them was looked at: what is in them stays as it was captured."""
+        for folder in folders:
+            self._found.unreadable.append(folder.path)
+            self._found.unsettled.add(folder.path)
 
     def _open_folder(self, parent: int, name: bytes, path: Path) -> int | None:
         try:
@@ -207,7 +210,7 @@ class Scanner:
         self._observer.shut_out(path, error.strerror or str(error))
         self._found.visited.add(path)
         self._found.unreadable.append(path)
-        self._skip(path, 0, SkipReason.UNREADABLE)
+        self._skip_unreadable(path, error)
 
     def _enter(self, descriptor: int, path: Path, rules: FolderRules) -> _Frame:
         try:
@@ -221,12 +224,12 @@ class Scanner:
         self._observer.enter(path, descriptor)
         try:
             entries = list_folder(descriptor)
+            place = Folder(path, descriptor, read_rules(descriptor, rules, entries))
         except OSError as error:
             if not path:
                 raise unavailable(self._root, error) from error
             self._shut(path, error)
             return Folder(path, descriptor, rules), iter(())
-        place = Folder(path, descriptor, read_rules(descriptor, rules, entries))
         self._observer.govern(path, place.rules)
         known = self._table.folder(path)
         rows: list[tuple[bytes, Stat]] = []
@@ -244,9 +247,9 @@ class Scanner:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            except OSError:  # a folder may be listed without its files being accessible
+            except OSError as error:  # a folder may be listed without its files being accessible
                 known.pop(name, None)
-                self._skip(below, 0, SkipReason.UNREADABLE)
+                self._skip_unreadable(below, error)
                 continue
             row = self._look_at_file(place, name, below, status, known.pop(name, None))
             if row is not None:
@@ -263,7 +266,8 @@ class Scanner:
     ) -> Stat | None:
         """Compare one file with its row; the row to write, if that is another one."""
         self._found.files += 1
-        self._found.size += status.st_size
+        if status.st_size <= self._limits.max_file_size:  # what is left out takes no room in the store
+            self._found.size += status.st_size
         if known is not None and is_unchanged(known, status) and status.st_size <= self._limits.max_file_size:
             return None
         self._progress(self._found.files)
@@ -278,7 +282,7 @@ class Scanner:
             return captured
         if isinstance(captured, Left):
             self._skip(path, captured.size, captured.reason)
-            if captured.reason == SkipReason.CHANGING:
+            if captured.look_again:
                 self._found.unsettled.add(path)
             if captured.reason in (SkipReason.CHANGING, SkipReason.UNREADABLE):
                 return None  # the content last captured stays: it is the best that is known of this file
@@ -292,6 +296,11 @@ class Scanner:
         first = old if earlier is None else earlier.old
         if first != new:
             self._found.changes[path] = Change(first, new)
+
+    def _skip_unreadable(self, path: Path, error: OSError) -> None:
+        self._skip(path, 0, SkipReason.UNREADABLE)
+        if passes_unseen(error):
+            self._found.unsettled.add(path)
 
     def _skip(self, path: Path, size: int, reason: SkipReason) -> None:
         self._found.skipped.append(Skipped(path, size, reason))
@@ -325,7 +334,7 @@ class Scanner:
                 self._forget_files(folder, self._table.folder(folder))
 
     def _is_behind_closed_door(self, folder: Path) -> bool:
-        return any(folder == shut or folder.startswith(shut + b"/") for shut in self._found.unreadable)
+        return any(shut in (b"", folder) or folder.startswith(shut + b"/") for shut in self._found.unreadable)
 
     def _check_limits(self) -> None:
         if self._enforce_limits:

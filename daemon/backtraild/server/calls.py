@@ -75,9 +75,9 @@ def _unwatch(case: Case, params: protocol.Unwatch) -> Value:
     return values.Unwatched(workspace=entry.id, root=convert.local(entry.root), store=left)
 
 
-def _verify(case: Case, params: protocol.OfWorkspace) -> Value:
+def _verify(case: Case, params: protocol.Verify) -> Value:
     entry = case.entry(params.workspace)
-    found = case.service.verify(entry.id, stop=case.is_ending)
+    found = case.service.verify(entry.id, heal=params.heal, stop=case.is_ending)
     if not found.complete:
         raise ending()
     return convert.verified(entry.id, found)
@@ -136,6 +136,7 @@ def _events(case: Case, params: protocol.Events) -> Value:
         events=[convert.event(each) for each in found],
         newest=max(newest, found[-1].seq if found else 0),
         epoch=log.epoch,
+        first=log.first,
     )
 
 
@@ -173,10 +174,13 @@ SLOW: dict[str, Call] = {
     protocol.MIGRATE.name: _migrate,
     protocol.MIRROR.name: _mirror,
 }
-QUICK: dict[str, Call] = {
-    protocol.WORKSPACES.name: _workspaces,
+# Look at one store's files and table.
+LOOKING: dict[str, Call] = {
     protocol.STATUS.name: _status,
     protocol.PAUSE.name: _pause,
     protocol.RESUME_WATCHING.name: _resume_watching,
+}
+QUICK: dict[str, Call] = {
+    protocol.WORKSPACES.name: _workspaces,
     protocol.EVENTS.name: _events,
 }

@@ -178,6 +178,7 @@ def verified(workspace: str, found: Verification) -> values.VerifyResult:
         bytes=found.bytes,
         whole=list(found.whole),
         damage=damage,
+        healed=list(found.healed),
     )
 
 
@@ -193,12 +194,16 @@ def status(found: WorkspaceStatus, store: Path) -> values.WorkspaceStatus:
         pending=found.pending,
         last_checkpoint=summary_of(found.last_checkpoint),
         store_bytes=found.store_bytes,
+        max_store_bytes=found.max_store_bytes,
+        free_bytes=found.space.free,
+        min_free_bytes=found.space.floor,
         store=local(store),
         checkpoints=found.checkpoints,
         skipped=_skipped(found.skipped.first),
         skipped_count=found.skipped.count,
         watcher=found.watcher,
         overlaps=list(found.overlaps),
+        notices=list(found.notices),
     )
 
 

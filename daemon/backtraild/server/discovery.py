@@ -11,7 +11,10 @@ from backtrail import __version__, protocol
 from backtrail.errors import StoreFailed
 from backtrail.protocol import ConnectionFile
 from backtraild import durable
+from backtraild.regular import read_regular
 from backtraild.server.sockets import PRIVATE_PREFIX, Endpoints
+
+_LARGEST = 64 * 1024
 
 
 def announce(file: Path, endpoints: Endpoints, epoch: str) -> None:
@@ -30,22 +33,31 @@ def announce(file: Path, endpoints: Endpoints, epoch: str) -> None:
         raise StoreFailed(f"{file} can't be written: {error.strerror or error}.") from error
 
 
+_LARGEST = 64 * 1024
+
+
 def withdraw(file: Path) -> None:
     """Clients find nobody any more."""
     with contextlib.suppress(OSError):
         os.unlink(file)
 
 
+_LARGEST = 64 * 1024
+
+
 def clean_up(file: Path) -> None:
     """Remove what a daemon that was killed left behind. The caller holds the daemon's lock."""
     try:
-        old = msgspec.json.decode(file.read_bytes(), type=ConnectionFile)
+        old = msgspec.json.decode(read_regular(file, _LARGEST), type=ConnectionFile)
     except (OSError, msgspec.DecodeError, ValueError):
         old = None
     if old is not None:
         for endpoint in (old.requests, old.events):
             _remove(Path(endpoint.removeprefix("ipc://")))
     withdraw(file)
+
+
+_LARGEST = 64 * 1024
 
 
 def _remove(socket: Path) -> None:

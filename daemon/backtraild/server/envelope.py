@@ -108,6 +108,13 @@ def busy(payload: bytes) -> bytes:
     )
 
 
+def unread(request: Request) -> bytes:
+    """The answer to a request whose own answer there is no memory for."""
+    return failure(
+        request.id, DaemonBusy("Too many answers wait to be read.", "Read them, then ask for this one again.")
+    )
+
+
 def unknown_method(request: Request) -> Refusal:
     """Nobody knows how to do that."""
     shown = request.method if len(request.method) <= 60 else request.method[:59] + "…"

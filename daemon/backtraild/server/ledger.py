@@ -8,13 +8,16 @@ Peer = tuple[bytes, ...]  # the frames that come before an answer; the first is 
 MAX_OF_ONE = 1_000
 MAX_OF_ALL = 10_000
 MAX_BYTES = 256 * 1024 * 1024
+# Whoever does not read leaves this much of it to the others.
+MAX_BYTES_OF_ONE = 192 * 1024 * 1024
 
 
 @dataclass(slots=True)
 class Ticket:
-    """A request that is under way: whose it is, and how much memory it holds."""
+    """A request that is under way: whose it is, what it said, and how much memory it holds."""
 
     peer: Peer
+    payload: bytes
     size: int
 
 
@@ -25,24 +28,26 @@ class Ledger:
         self._of_one: Counter[bytes] = Counter()
         self._of_all = 0
         self._bytes = 0
+        self._bytes_of_one: Counter[bytes] = Counter()
 
-    def admit(self, peer: Peer, size: int) -> Ticket | None:
+    def admit(self, peer: Peer, payload: bytes) -> Ticket | None:
         """A ticket for a request; None if there is no room."""
-        if (
-            self._of_one[peer[0]] >= MAX_OF_ONE
-            or self._of_all >= MAX_OF_ALL
-            or self._bytes + size > MAX_BYTES
-        ):
+        name, size = peer[0], len(payload)
+        if self._of_one[name] >= MAX_OF_ONE or self._of_all >= MAX_OF_ALL or not self._fits(name, size):
             return None
-        self._of_one[peer[0]] += 1
+        self._of_one[name] += 1
         self._of_all += 1
-        self._bytes += size
-        return Ticket(peer, size)
+        self._count(name, size)
+        return Ticket(peer, payload, size)
 
-    def resize(self, ticket: Ticket, size: int) -> None:
-        """A request holds another amount of memory: that of its answer."""
-        self._bytes += size - ticket.size
-        ticket.size = size
+    def has_room(self, ticket: Ticket, answer: bytes) -> bool:
+        """May an answer wait until its peer reads it?"""
+        return self._fits(ticket.peer[0], len(answer))
+
+    def keep(self, ticket: Ticket, answer: bytes) -> None:
+        """A request holds more memory from now on: its answer is there, and not gone yet."""
+        self._count(ticket.peer[0], len(answer))
+        ticket.size += len(answer)
 
     def settle(self, ticket: Ticket) -> None:
         """A request has been answered."""
@@ -51,4 +56,13 @@ class Ledger:
         if not self._of_one[name]:
             del self._of_one[name]  # connections come and go; what is counted must not grow with them
         self._of_all -= 1
-        self._bytes -= ticket.size
+        self._count(name, -ticket.size)
+
+    def _fits(self, name: bytes, size: int) -> bool:
+        return self._bytes + size <= MAX_BYTES and self._bytes_of_one[name] + size <= MAX_BYTES_OF_ONE
+
+    def _count(self, name: bytes, size: int) -> None:
+        self._bytes += size
+        self._bytes_of_one[name] += size
+        if not self._bytes_of_one[name]:
+            del self._bytes_of_one[name]

@@ -49,7 +49,7 @@ class Loop:
         self._doorkeeper = doorkeeper
         self._failed = failed
         self._ledger = Ledger()
-        self._deliveries = Deliveries(sockets.requests, self._ledger)
+        self._deliveries = Deliveries(sockets.requests, self._ledger, reception.spare)
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="sockets")
 
@@ -129,7 +129,7 @@ class Loop:
             self._deliveries.refuse(peer, _MANY_PARTS.encode())
             return
         payload = frames[-1]
-        ticket = self._ledger.admit(peer, len(payload))
+        ticket = self._ledger.admit(peer, payload)
         if ticket is None:
             self._deliveries.refuse(peer, envelope.busy(payload))
         else:

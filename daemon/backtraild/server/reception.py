@@ -16,13 +16,14 @@ from backtrail.methods import methods
 from backtrail.protocol import OfWorkspace, Request
 from backtraild.registry import Registered
 from backtraild.server import calls, envelope, following, session_calls, session_works, works
-from backtraild.server.calls import Case
+from backtraild.server.calls import Call, Case
 from backtraild.server.ending import ending
 from backtraild.server.envelope import Refusal
 from backtraild.server.following import Following
 from backtraild.service import Service
 
 QUICK_THREADS = 4
+LOOKING_THREADS = 4
 SLOW_THREADS = 16
 
 Reply = Callable[[bytes], None]
@@ -43,6 +44,8 @@ class Reception:
         self._started = datetime.now(UTC)
         self._ending = threading.Event()
         self._quick = ThreadPoolExecutor(QUICK_THREADS, "quick")
+        # Apart from those: a store on a disk that does not answer must not keep others from finding their folder.
+        self._looking = ThreadPoolExecutor(LOOKING_THREADS, "looking")
         self._slow = ThreadPoolExecutor(SLOW_THREADS, "slow")
 
     def take(self, payload: bytes, reply: Reply) -> None:
@@ -57,14 +60,21 @@ class Reception:
         except BaseException as error:
             self._fail(request, reply, error)
 
+    def spare(self, payload: bytes) -> bytes | None:
+        """What may be said in place of the answer to a message; None if the answer tells of something done."""
+        request = envelope.read(payload)
+        method = _METHODS[request.method]
+        is_marked = "request" in method.params.__struct_fields__
+        return envelope.unread(request) if method.repeatable and not is_marked else None
+
     def refuse(self) -> None:
         """From now on, answer everything by saying that the daemon is stopping."""
         self._ending.set()
 
     def close(self) -> None:
         """Wait for what is under way; what has not begun is refused."""
-        self._quick.shutdown(cancel_futures=True)
-        self._slow.shutdown(cancel_futures=True)
+        for pool in (self._quick, self._looking, self._slow):
+            pool.shutdown(cancel_futures=True)
 
     def _begin(self, request: Request, reply: Reply) -> None:
         method = _METHODS.get(request.method)
@@ -76,6 +86,8 @@ class Reception:
         if method is protocol.PING:
             reply(envelope.success(request.id, self._pong()))
         elif method is protocol.STOP:
+            # Before the answer: what is asked by those who have read it is for the next daemon.
+            self.refuse()
             reply(envelope.success(request.id, values.Done()))
             _log.info("stopping because a client asks for it")
             self._stop()
@@ -125,12 +137,17 @@ class Reception:
             self._fail(request, reply, error)
 
     def _let_thread(self, request: Request, params: Any, reply: Reply) -> None:
-        is_slow = request.method in _SLOW
-        call = _SLOW[request.method] if is_slow else calls.QUICK[request.method]
+        pool, call = self._pool_for(request.method)
         case = Case(self._service, request.id, self._ending.is_set)
-        pool = self._slow if is_slow else self._quick
         answer = pool.submit(lambda: envelope.success(request.id, call(case, params)))
         answer.add_done_callback(functools.partial(self._answered, request, reply))
+
+    def _pool_for(self, method: str) -> tuple[ThreadPoolExecutor, Call]:
+        if method in _SLOW:
+            return self._slow, _SLOW[method]
+        if method in calls.LOOKING:
+            return self._looking, calls.LOOKING[method]
+        return self._quick, calls.QUICK[method]
 
     def _answered(self, request: Request, reply: Reply, answer: "Future[bytes]") -> None:
         try:

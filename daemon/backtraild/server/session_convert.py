@@ -164,7 +164,9 @@ def hits(found: HitPage) -> values.SearchResult:
 
 def timeline(found: Timeline) -> values.Timeline:
     """What happened."""
-    return values.Timeline(events=[_happened(each) for each in found.events], next=found.next)
+    return values.Timeline(
+        events=[_happened(each) for each in found.events], next=found.next, first=found.first
+    )
 
 
 def _facts(found: Session) -> dict[str, Any]:

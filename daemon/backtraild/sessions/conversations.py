@@ -60,7 +60,7 @@ class Conversations:
         metadata: Mapping[str, Any] | None = None,
     ) -> Snapshot:
         """Make a snapshot of what is recorded already, such as the conversation of a fork."""
-        now, base = self._now(), self._journal.find(session)
+        now, base = self._now(), self._journal.find_or_begin(session)
         old = base.session if base else Session(session, now, now)
         cleaner = Cleaner(self._redactor)
         snapshot = Snapshot(

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownSession
 from backtraild.model import ObjectId
-from backtraild.sessions.ledger import Entered, Ledger
+from backtraild.sessions.ledger import Entered, FromTheFuture, Ledger
+from backtraild.sessions.mending import begin_again
 from backtraild.sessions.model import Session, Snapshot, Turn, session_key
 from backtraild.sessions.passages import Passages
 from backtraild.sessions.rows import Rows
@@ -38,8 +39,25 @@ class Journal:
         self._beginnings = database.beginnings
 
     def find(self, session: str) -> Entered | None:
-        """A session as it stands in git; None if there is none of this id."""
-        return self._ledger.load(session_key(session))
+        """A session as it stands in git; None if there is none of this id. A damaged one is begun again."""
+        try:
+            return self._ledger.load(session_key(session))
+        except FromTheFuture:
+            raise
+        except StoreDamaged:
+            begun = self._begun_again(session)
+            if begun is None:
+                raise
+            return begun
+
+    def find_or_begin(self, session: str) -> Entered | None:
+        """The same, for whoever is about to write: one of which nothing is left is as good as none."""
+        try:
+            return self.find(session)
+        except FromTheFuture:
+            raise
+        except StoreDamaged:
+            return None
 
     def has(self, session: str) -> bool:
         """Is there a session of this id, damaged or not?"""
@@ -71,6 +89,9 @@ class Journal:
         """Put records in place of those there were; durable when this returns."""
         key, turns, snapshots = session_key(session.id), list(turns), list(snapshots)
         try:
+            tree = self._ledger.write(key, None if base is None else base.tree, session, turns, snapshots)
+        except StoreDamaged:  # a folder of earlier records
+            base = self._begun_again(session.id)
             tree = self._ledger.write(key, None if base is None else base.tree, session, turns, snapshots)
         except BaseException:
             self._behind = True  # the ref may stand although it could not be made sure of
@@ -123,6 +144,14 @@ class Journal:
                 self._forget(key)
         self.reconcile()
 
+    def heal(self) -> None:
+        """Begin every session again that has damaged records; those that nothing tells of any more are left out."""
+        known = self.read(lambda: {key: self.rows.session(key) for key in self.rows.trees()})
+        for key, session in known.items():
+            tree = self._tree(key)
+            if session is not None and (tree is None or not self._ledger.is_whole(tree)):
+                self._begun_again(session.id)
+
     def reconcile(self) -> None:
         """Make the tables agree with git, which is the truth, by reading those sessions that differ."""
         try:
@@ -148,17 +177,26 @@ class Journal:
                 self._database.remember(_SEARCHABLE, "yes")
 
     def _adopt(self, key: str) -> None:
-        """Make the rows of a session from git; what is listed can be shown, so a damaged one has none."""
+        """Make the rows of a session from git. One that is damaged is begun again, as long as its id is known."""
+        known = self.rows.session(key)
         try:
             entered = self._ledger.load(key)
-        except StoreDamaged:
+        except FromTheFuture:
             entered = None
-        known = self.rows.session(key)
+        except StoreDamaged:
+            entered = None if known is None else begin_again(known.id, self._ledger, self.rows)
         if entered is None or (known is not None and known.created != entered.session.created):
             self._forget(key)
         if entered is not None:
             turns, snapshots = self._ledger.turns(entered.tree), self._ledger.snapshots(entered.tree)
             self._put(key, entered.tree, entered.session, list(turns), list(snapshots))
+
+    def _begun_again(self, session: str) -> Entered | None:
+        entered = begin_again(session, self._ledger, self.rows)
+        if entered is not None:
+            with self.changing():
+                self._adopt(session_key(session))
+        return entered
 
     def _put(
         self, key: str, tree: ObjectId, session: Session, turns: list[Turn], snapshots: list[Snapshot]

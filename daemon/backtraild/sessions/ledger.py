@@ -6,7 +6,7 @@ Adding a turn writes its blob, its folder, the two trees above, the facts and th
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import msgspec
 from backtrail.errors import StoreDamaged
 from backtraild.model import FILE_MODE, TREE_MODE, Change, Changes, Entry, ObjectId, Path
 from backtraild.sessions.model import FORMAT, Session, Snapshot, Turn
+from backtraild.sessions.soundness import LARGEST_RECORD, check_session, check_snapshot, check_turn
 from backtraild.store import PackWriter, Store, failing, trees
 
 SESSIONS = "refs/sessions"
@@ -32,6 +33,10 @@ class Entered:
 
     session: Session
     tree: ObjectId
+
+
+class FromTheFuture(StoreDamaged):
+    """A session that a newer Backtrail wrote: not to be guessed at, and not to be written over."""
 
 
 class Ledger:
@@ -59,23 +64,37 @@ class Ledger:
             return None
         session = self._read(tree, FACTS, _sessions)
         if session.format > FORMAT:
-            raise StoreDamaged(
+            raise FromTheFuture(
                 f"Session {key} was written by a newer Backtrail (format {session.format}).",
                 "Upgrade Backtrail.",
             )
+        check_session(session, key)
         return Entered(session, tree)
 
     def turn(self, tree: ObjectId, ordinal: int) -> Turn:
         """One turn."""
-        return self._read(tree, _path(TURNS, ordinal), _turns)
+        turn = self._read(tree, _path(TURNS, ordinal), _turns)
+        if turn.ordinal != ordinal:
+            raise StoreDamaged(f"Turn {turn.ordinal} in the store lies where turn {ordinal} should.")
+        check_turn(turn)
+        return turn
 
     def turns(self, tree: ObjectId) -> Iterator[Turn]:
         """All turns that can be read, in the order of their ordinals."""
-        return self._all(tree, TURNS, _turns)
+        return self._all(tree, TURNS, _turns, lambda turn: turn.ordinal, check_turn)
 
     def snapshots(self, tree: ObjectId) -> Iterator[Snapshot]:
         """All snapshots that can be read, in the order of their numbers."""
-        return self._all(tree, SNAPSHOTS, _snapshots)
+        return self._all(tree, SNAPSHOTS, _snapshots, lambda snapshot: snapshot.number, check_snapshot)
+
+    def is_whole(self, tree: ObjectId) -> bool:
+        """Can all records be read?"""
+        try:
+            for _, entry in trees.walk(tree, self._objects.read_tree):
+                self._objects.read_blob(entry.oid)
+        except StoreDamaged:
+            return False
+        return True
 
     def write(
         self,
@@ -84,12 +103,17 @@ class Ledger:
         session: Session,
         turns: Iterable[Turn] = (),
         snapshots: Iterable[Snapshot] = (),
+        *,
+        afresh: bool = False,
     ) -> ObjectId:
-        """Put records in place, all or none; durable when this returns. The tree they are in."""
+        """Put records in place, all or none; durable when this returns. The tree they are in.
+
+        Written `afresh`, nothing that the store has already is relied upon.
+        """
         records: dict[Path, Any] = {FACTS: session}
         records |= {_path(TURNS, turn.ordinal): turn for turn in turns}
         records |= {_path(SNAPSHOTS, snapshot.number): snapshot for snapshot in snapshots}
-        pack = self._named.new_pack()
+        pack = self._named.new_pack(afresh)
         try:
             with failing("written"):
                 tree = self._store.write_tree(
@@ -106,15 +130,31 @@ class Ledger:
             self._named.remove(f"{SESSIONS}/{key}")
 
     def _all(
-        self, tree: ObjectId, folder: Path, decoder: "msgspec.json.Decoder[_Record]"
+        self,
+        tree: ObjectId,
+        folder: Path,
+        decoder: "msgspec.json.Decoder[_Record]",
+        number: Callable[[_Record], int],
+        check: Callable[[_Record], None],
     ) -> Iterator[_Record]:
-        entry = trees.find(tree, folder, self._objects.read_tree)
-        if entry is None or entry.mode != TREE_MODE:
-            return
-        for _, inner in sorted(self._objects.read_tree(entry.oid).items()):
-            for _, (_, oid) in sorted(self._entries(inner.oid).items()):
-                with contextlib.suppress(StoreDamaged):  # a damaged turn must not hide the others
-                    yield self._decoded(oid, decoder)
+        for path, oid in self._places(tree, folder):
+            with contextlib.suppress(StoreDamaged):  # a damaged turn must not hide the others
+                record = self._decoded(oid, decoder)
+                check(record)
+                if _path(folder, number(record)) == path:
+                    yield record
+
+    def _places(self, tree: ObjectId, folder: Path) -> Iterator[tuple[Path, ObjectId]]:
+        """Where records lie. Each one says its place, so that an object which occurs again was put there by others."""
+        top = self._entries(tree).get(folder)
+        known: set[ObjectId] = set()
+        for above, (mode, inner) in [] if top is None else sorted(self._entries(top.oid).items()):
+            if mode == TREE_MODE and inner not in known:
+                known.add(inner)
+                for name, (_, oid) in sorted(self._entries(inner).items()):
+                    if oid not in known:
+                        known.add(oid)
+                        yield b"%s/%s/%s" % (folder, above, name), oid
 
     def _entries(self, oid: ObjectId) -> dict[bytes, Entry]:
         try:
@@ -129,9 +169,11 @@ class Ledger:
         return self._decoded(entry.oid, decoder)
 
     def _decoded(self, oid: ObjectId, decoder: "msgspec.json.Decoder[_Record]") -> _Record:
+        if self._objects.size(oid) > LARGEST_RECORD:
+            raise StoreDamaged(f"Record {oid.hex()} in the store is larger than any that Backtrail writes.")
         try:
             return decoder.decode(self._objects.read_blob(oid))
-        except ValueError as error:  # msgspec's errors are ValueErrors
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise StoreDamaged(f"Record {oid.hex()} in the store was not written by Backtrail.") from error
 
 

@@ -5,7 +5,6 @@ conversation, the messages it kept get their new places, and those it dropped ar
 """
 
 import hashlib
-import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from itertools import groupby
 from backtraild.sessions.model import Found, Turn
 from backtraild.sessions.rows import microseconds
 from backtraild.sessions.texts import Passage, passage, plain
-from backtraild.state import Database
+from backtraild.state import Connection, Database
 
 _Place = tuple[str, Found, bytes, int]  # session, what it is, its content, and how often that came before
 
@@ -45,7 +44,7 @@ class Passages:
         self._database = database
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._database.connection  # another one once damage was found
 
     def put_prompts(self, key: str, turns: Iterable[Turn]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from backtrail.errors import UsageError
 
 WORD_LIMIT = 32
+LENGTH_LIMIT = 1000  # a phrase is one word here and many to the index, whose time grows with each of them
 
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 
@@ -31,6 +32,11 @@ class Wanted:
 
 def wanted(words: str) -> Wanted:
     """Read what was typed. Raises UsageError where nothing in it can be looked for."""
+    if len(words) > LENGTH_LIMIT:
+        raise UsageError(
+            f"What is looked for has {len(words):,} characters; at most {LENGTH_LIMIT:,} can be looked for.",
+            "Give a few words that are together in no other place.",
+        )
     text = words.encode("utf-8", "replace").decode().replace("\0", " ")
     present: list[str] = []
     absent: list[str] = []

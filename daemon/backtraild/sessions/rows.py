@@ -1,6 +1,5 @@
 """Sessions, turns and snapshots as rows, so that lists and lookups open nothing in git. All of it comes from there."""
 
-import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +7,7 @@ import msgspec
 
 from backtraild.model import ObjectId
 from backtraild.sessions.model import Session, SessionStatus, Snapshot, Turn
-from backtraild.state import Database
+from backtraild.state import Connection, Database
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -24,7 +23,7 @@ class Rows:
         self._database = database
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._database.connection  # another one once damage was found
 
     def trees(self) -> dict[str, ObjectId]:

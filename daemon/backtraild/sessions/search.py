@@ -1,7 +1,6 @@
 """Finding words in messages, prompts and the paths of changed files, newest first."""
 
 import re
-import sqlite3
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ from backtraild.model import Path
 from backtraild.sessions.model import Found, Hit, HitPage, session_key
 from backtraild.sessions.query import Wanted, wanted
 from backtraild.sessions.rows import moment_of
-from backtraild.state import Database
+from backtraild.state import Connection, Database
 
 SNIPPET_TOKENS = 24
 SNIPPET_LENGTH = 400
@@ -48,7 +47,7 @@ class Search:
         self._database = database
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._database.connection  # another one once damage was found
 
     def check(self) -> None:

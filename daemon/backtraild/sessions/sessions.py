@@ -65,6 +65,7 @@ class Sessions:
         self.conversation, self.copy_conversation = conversations.read, conversations.copy
         self.snapshot, self.snapshots = conversations.snapshot, conversations.snapshots
         self.reconcile, self.rebuild = self._journal.reconcile, self._journal.rebuild
+        self.heal = self._journal.heal
         self.index_some = self._indexing.some
 
     def start(
@@ -82,7 +83,7 @@ class Sessions:
     ) -> Session:
         """Begin a session, or go on with the one there is; what is given is taken over."""
         facts.check_lineage(session, parent, forked_from)
-        base, now = self._journal.find(session), self._now()
+        base, now = self._journal.find_or_begin(session), self._now()
         cleaner = Cleaner(self._redactor)
         old = base.session if base else Session(session, now, now)
         changed = replace(

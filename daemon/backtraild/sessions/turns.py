@@ -47,7 +47,7 @@ class Turns:
         """
         check_number("A turn's number", number)
         check_number("A checkpoint's number", before)
-        now, base = self._now(), self._journal.find(session)
+        now, base = self._now(), self._journal.find_or_begin(session)
         old = base.session if base else Session(session, now, now)
         unfinished = self._journal.open_turn(base)
         cleaner = Cleaner(self._redactor)

@@ -3,7 +3,8 @@
 Everything in it can be made again from git and from the disk: it is thrown away when it is damaged.
 """
 
-from backtraild.state.database import Database, TableLost
+from backtraild.state.connection import Connection, TableLost
+from backtraild.state.database import Database
 from backtraild.state.eventlog import EventLog
 from backtraild.state.eventquery import EventQuery
 from backtraild.state.index import Index, Query
@@ -12,6 +13,7 @@ from backtraild.state.skips import Skips
 from backtraild.state.stats import Stat, StatTable
 
 __all__ = [
+    "Connection",
     "Database",
     "EventLog",
     "EventQuery",

@@ -5,8 +5,9 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
-from backtrail.errors import StoreFailed
 from backtraild.model import Path
+from backtraild.state.connection import Connection, TableLost, is_damage, table_failed, table_lost
+from backtraild.state.strangers import SUFFIXES, discard_strangers
 
 VERSION = 3
 
@@ -64,10 +65,6 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 _TEXTS = "CREATE VIRTUAL TABLE IF NOT EXISTS passage_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')"
 
 
-class TableLost(StoreFailed):
-    """The table was damaged and is empty now; what was asked for can be asked for again."""
-
-
 class Database:
     """One connection, used by one thread; transactions are explicit."""
 
@@ -75,44 +72,47 @@ class Database:
         self._path = path
         self.beginnings = 0  # how often it was found damaged and begun anew since it was opened
         try:
-            self.connection = self._open()
-        except sqlite3.DatabaseError:
+            self.connection = Connection(self._open(), self._begin_anew)
+        except sqlite3.DatabaseError as error:
+            if _is_refused(error):
+                raise table_failed(error) from error
             # Damaged, or of another version: nothing in it is irreplaceable.
             with _failing():
                 self._discard()
-                self.connection = self._open()
+                self.connection = Connection(self._open(), self._begin_anew)
 
     def close(self) -> None:
         """Let go of the file."""
         self.connection.close()
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing: what is changed inside is kept only if the block ends without an exception."""
+    def transaction(self, *, durable: bool = False) -> Iterator[None]:
+        """All or nothing: what is changed inside is kept only if the block ends without an exception.
+
+        Where it is `durable`, a power cut after the block does not take it back.
+        """
         with _failing():
             try:
+                if durable:
+                    self.connection.execute("PRAGMA synchronous = FULL")
                 self.connection.execute("BEGIN")
                 yield
                 self.connection.execute("COMMIT")
+                if durable:
+                    self.connection.execute("PRAGMA synchronous = NORMAL")
             except BaseException as error:
-                if _is_damage(error):
+                if is_damage(error):
                     self._begin_anew()
-                    raise TableLost(
-                        f"The table beside the store was damaged: {error}.",
-                        "It has been begun anew; nothing in it is irreplaceable. Try again.",
-                    ) from error
+                    raise table_lost(error) from error
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
 
     def fact(self, name: str) -> str | None:
-        """A single remembered value."""
+        """A single remembered value; None also where damage took all of them."""
         try:
             row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        except sqlite3.DatabaseError as error:
-            if self.connection.in_transaction or not _is_damage(error):
-                raise
-            self._begin_anew()
+        except TableLost:
             row = None
         return None if row is None else str(row[0])
 
@@ -121,6 +121,7 @@ class Database:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def _open(self) -> sqlite3.Connection:
+        discard_strangers(self._path)
         connection = sqlite3.connect(self._path, isolation_level=None, cached_statements=64)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -134,6 +135,7 @@ class Database:
             elif version != VERSION:
                 raise sqlite3.DatabaseError(f"version {version}, not {VERSION}")
             self.searchable = _prepare_search(connection)
+            _require_writable(connection)
         except BaseException:
             connection.close()
             raise
@@ -142,14 +144,28 @@ class Database:
     def _begin_anew(self) -> None:
         """Damage in the middle of the file shows only when it is read: what follows finds an empty table."""
         self.connection.close()
-        self._discard()
-        self.connection = self._open()
+        with _failing():
+            self._discard()
+            self.connection = Connection(self._open(), self._begin_anew)
         self.beginnings += 1
 
     def _discard(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
+        for suffix in SUFFIXES:
+            try:
                 os.unlink(self._path + suffix)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise table_failed(error) from error
+
+
+def _require_writable(connection: sqlite3.Connection) -> None:
+    """Where the file can't be opened for writing, SQLite only reads it, and would for as long as it is open."""
+    connection.execute("BEGIN")
+    connection.execute(
+        f"PRAGMA user_version = {VERSION}"
+    )  # as it is: nothing is written, but that it may be is checked
+    connection.execute("ROLLBACK")
 
 
 def _prepare_search(connection: sqlite3.Connection) -> bool:
@@ -170,15 +186,13 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreFailed(
-            f"The table beside the store could not be used: {error}.",
-            "Look at free space and permissions, then try again.",
-        ) from error
+        raise table_failed(error) from error
 
 
-def _is_damage(error: BaseException) -> bool:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF  # the rest says more exactly what
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+def _is_refused(error: sqlite3.DatabaseError) -> bool:
+    """Is the file sound for all that is known, and only not to be had now? To throw it away would be a waste."""
+    refusals = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in refusals
 
 
 def borders(folder: Path) -> tuple[bytes, bytes]:

@@ -1,7 +1,8 @@
 """The log of events: numbered without holes, kept over restarts, read by those who missed some.
 
 An event follows a checkpoint that is already durable, so a power cut that takes the last events takes
-nothing that can't be told again: at start, checkpoints without their event get it.
+nothing that can't be told again: at start, checkpoints without their event get it, under numbers that were
+never given out.
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -17,9 +19,11 @@ import msgspec
 
 from backtrail.errors import StoreFailed
 from backtrail.pathtext import sendable
-from backtraild import durable
 from backtraild.model import Event
+from backtraild.state import trimming
 from backtraild.state.eventquery import INDEXES, EventQuery, numbers_of, select
+from backtraild.state.reservation import Reservation
+from backtraild.state.strangers import discard_strangers
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -28,9 +32,9 @@ CREATE TABLE IF NOT EXISTS events (
 );
 """
 _COLUMNS = "epoch, seq, type, workspace, root, timestamp, checkpoint, session, data"
+_INSERT = f"INSERT INTO events ({_COLUMNS}, phase) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+TRIM_SECONDS = 3600.0
 _SIDE_FILES = ("", "-wal", "-shm")
-# Numbers are set aside this many at a time in a file of their own, which outlives a damaged log.
-_RESERVE = 1000
 
 _log = logging.getLogger(__name__)
 
@@ -40,13 +44,12 @@ class EventLog:
 
     def __init__(self, path: str, publish: Callable[[Event], None]) -> None:
         self._path = path
-        self._reserve_file = path + ".reserved"
         self._lock = threading.Lock()
         self._publish = publish
         self._epoch = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.") + os.urandom(4).hex()
         self.set_aside: str | None = None  # where a log went that could not be read
-        self._reserved = self._read_reserved()
         with _failing("opened"):
+            self._reservation = Reservation(path + ".reserved")
             try:
                 self._connection = self._open()
             except sqlite3.DatabaseError as error:
@@ -55,8 +58,9 @@ class EventLog:
                 self._put_aside()
                 self._connection = self._open()
             (newest,) = self._connection.execute("SELECT MAX(seq) FROM events").fetchone()
-        # An empty log after a damaged one goes on above every number that may have been given out.
-        self._newest = int(newest if newest is not None else self._reserved)
+            self._trimmed = trimming.trimmed(self._connection)
+        self._trim_at, self._trim_up_to = 0.0, 0
+        self._newest = self._go_on_after(newest)
 
     @property
     def epoch(self) -> str:
@@ -67,6 +71,11 @@ class EventLog:
     def newest(self) -> int:
         """The number of the last event."""
         return self._newest
+
+    @property
+    def first(self) -> int:
+        """The number from which on the log has all events; those before it were let go."""
+        return self._trimmed + 1
 
     def append(
         self,
@@ -104,7 +113,7 @@ class EventLog:
             rows = self._connection.execute(
                 f"SELECT {_COLUMNS} FROM events WHERE seq > ?1 AND (?2 IS NULL OR workspace = ?2)"  # noqa: S608
                 " ORDER BY seq LIMIT ?3",
-                (seq, workspace, limit),
+                (max(seq, self._trimmed), workspace, limit),
             ).fetchall()
         return [_event(row) for row in rows]
 
@@ -125,17 +134,42 @@ class EventLog:
             ).fetchone()
         return int(row[0])
 
+    def trim(self) -> bool:
+        """Let go of some events that are too old, or too many, at most once an hour; True if there are more of them."""
+        with self._lock, _failing("trimmed"):
+            now = time.monotonic()
+            if self._trim_up_to <= self._trimmed:
+                if now < self._trim_at:
+                    return False
+                self._trim_at = now + TRIM_SECONDS
+                self._trim_up_to = trimming.border(self._connection, datetime.now(UTC))
+            is_trimmed = trimming.trim(self._connection, self._trim_up_to)
+            self._trimmed = trimming.trimmed(self._connection) if is_trimmed else self._trimmed
+            self._trim_up_to = self._trim_up_to if is_trimmed else 0
+            return self._trim_up_to > self._trimmed
+
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
             self._connection.close()
+            # What SQLite could not write into the file itself is not durable yet, as on a full disk.
+            if not os.path.exists(self._path + "-wal"):
+                with contextlib.suppress(OSError):  # then some numbers are left out
+                    self._reservation.settle(self._newest)
+
+    def _go_on_after(self, newest: int | None) -> int:
+        """The number after which the next one is. Some are left out where events may have been told and lost."""
+        if newest is None or self._reservation.may_have_lost_events:
+            return max(newest or 0, self._reservation.highest)
+        return newest
 
     def _open(self) -> sqlite3.Connection:
+        discard_strangers(self._path)
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(_SCHEMA)
+            connection.executescript(_SCHEMA + trimming.SCHEMA)
             _add_phase(connection)
             connection.executescript(INDEXES)
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -156,32 +190,35 @@ class EventLog:
 
     def _insert(self, event: Event) -> None:
         with _failing("written"):
-            if event.seq > self._reserved:
-                reserved = event.seq + _RESERVE
-                durable.replace_file(self._reserve_file, b"%d\n" % reserved)
-                self._reserved = reserved
-            self._connection.execute(
-                f"INSERT INTO events ({_COLUMNS}, phase) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-                (
-                    event.epoch,
-                    event.seq,
-                    event.type,
-                    event.workspace,
-                    event.root,
-                    event.timestamp.isoformat(),
-                    event.checkpoint,
-                    event.session,
-                    msgspec.json.encode(event.data).decode(),
-                    _phase(event),
-                ),
-            )
+            self._reservation.cover(event.seq)
+            try:
+                self._connection.execute(_INSERT, _row(event))
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+                    raise
+                self._open_again()
+                self._connection.execute(_INSERT, _row(event))
 
-    def _read_reserved(self) -> int:
-        try:
-            with open(self._reserve_file, "rb") as file:
-                return int(file.read(32))
-        except (FileNotFoundError, ValueError):
-            return 0
+    def _open_again(self) -> None:
+        """SQLite only reads a file that it could not open for writing, as when no descriptor was left, from then on."""
+        connection = self._open()
+        self._connection.close()
+        self._connection = connection
+
+
+def _row(event: Event) -> tuple[Any, ...]:
+    return (
+        event.epoch,
+        event.seq,
+        event.type,
+        event.workspace,
+        event.root,
+        event.timestamp.isoformat(),
+        event.checkpoint,
+        event.session,
+        msgspec.json.encode(event.data).decode(),
+        _phase(event),
+    )
 
 
 def _sendable(data: Mapping[str, Any]) -> Mapping[str, Any]:

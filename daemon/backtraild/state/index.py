@@ -1,11 +1,11 @@
 """Finding checkpoints by time, kind, session, path or the beginning of their id, without opening them all."""
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from backtraild.model import Checkpoint, Kind, Path
+from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,12 +35,16 @@ class Index:
         self._database = database
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._database.connection  # another one once damage was found
 
     def numbers(self) -> set[int]:
         """The checkpoints that are indexed."""
         return {row[0] for row in self._connection.execute("SELECT number FROM checkpoints")}
+
+    def ids(self) -> list[tuple[int, str]]:
+        """The checkpoints that are indexed, and their commits."""
+        return self._connection.execute("SELECT number, id FROM checkpoints ORDER BY number").fetchall()
 
     def add(self, checkpoint: Checkpoint) -> None:
         """Index a checkpoint. One with a very long list of changes is marked, not listed."""

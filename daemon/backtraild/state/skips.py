@@ -1,9 +1,9 @@
 """What the last looks at the disk left out, so that a look at one file can report all of it."""
 
-import sqlite3
 from collections.abc import Iterable
 
 from backtraild.model import Path, Skipped, SkipReason
+from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
 
@@ -14,7 +14,7 @@ class Skips:
         self._database = database
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._database.connection  # another one once damage was found
 
     def all(self, limit: int = -1) -> list[Skipped]:

@@ -3,11 +3,11 @@
 Between transactions its rows are exactly the files of one tree, whose id is remembered beside them.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from backtraild.model import Changes, Entry, ObjectId, Path, join_path, split_path
+from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
 _TREE, _FILES = "tree", "files"
@@ -41,7 +41,7 @@ class StatTable:
         self._database = database
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._database.connection  # another one once damage was found
 
     @property
@@ -125,6 +125,10 @@ class StatTable:
             else:
                 self.put(folder, [(name, Stat(change.new.mode, change.new.oid, 0, 0, -1, 0))])
         self.adopt(tree, changes)
+
+    def distrust(self) -> None:
+        """Whatever the files look like, the next look reads all of them."""
+        self._connection.execute("UPDATE files SET ctime_ns = -1")
 
     def clear(self) -> None:
         """Forget everything."""

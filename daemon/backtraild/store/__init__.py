@@ -7,6 +7,7 @@ before it is durable.
 from backtraild.store import trees
 from backtraild.store.describe import describe, measure, pairs, summary
 from backtraild.store.failing import failing
+from backtraild.store.mending import QUARANTINE, Mended
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, object_id
 from backtraild.store.pack import PackWriter
@@ -16,7 +17,10 @@ from backtraild.store.reader import Objects
 from backtraild.store.reading import StoreReader
 from backtraild.store.record import LISTED_CHANGES, Draft, check_message, check_request
 from backtraild.store.repository import Store
+from backtraild.store.swapping import discard_upkeep
 from backtraild.store.text import count_lines, is_binary
+from backtraild.store.tidying import UPKEEP_PREFIX, Tidied, UpkeepFailed, Weighed
+from backtraild.store.troubles import DiskFailed
 from backtraild.store.verification import Problem, Verification
 from backtraild.store.verification import verify as verify_repository
 
@@ -24,8 +28,12 @@ __all__ = [
     "EMPTY_TREE",
     "LISTED_CHANGES",
     "MAX_COMPARED_BYTES",
+    "QUARANTINE",
+    "UPKEEP_PREFIX",
     "ContentSource",
+    "DiskFailed",
     "Draft",
+    "Mended",
     "NamedTrees",
     "ObjectType",
     "Objects",
@@ -35,12 +43,16 @@ __all__ = [
     "Problem",
     "Store",
     "StoreReader",
+    "Tidied",
+    "UpkeepFailed",
     "Verification",
+    "Weighed",
     "check_message",
     "check_request",
     "count_lines",
     "decode_tree",
     "describe",
+    "discard_upkeep",
     "edits",
     "failing",
     "is_binary",

@@ -7,7 +7,7 @@ damage share it at the cost of one number each. Nothing here recurses.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from backtrail.errors import StoreDamaged
+from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import TREE_MODE, Entry, ObjectId, Path, join_path
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree
 from backtraild.store.reader import Objects
@@ -117,7 +117,7 @@ class Examiner:
     def _opened(self, oid: ObjectId, path: Path) -> _Folder:
         try:
             entries = {} if oid == EMPTY_TREE else decode_tree(self._read(oid, ObjectType.TREE))
-        except StoreDamaged as error:
+        except (StoreDamaged, StoreFailed) as error:
             return _Folder(oid, path, iter(()), self.flaw(path, error.message))
         return _Folder(oid, path, iter(entries.items()), SOUND)
 
@@ -127,7 +127,7 @@ class Examiner:
             for piece in self._objects.chunks(oid):
                 self.bytes += len(piece)
                 self._check_stop()
-        except StoreDamaged as error:
+        except (StoreDamaged, StoreFailed) as error:
             return self.flaw(path, error.message)
         return SOUND
 

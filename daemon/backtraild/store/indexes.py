@@ -5,11 +5,16 @@ kept in one dictionary; in a large one's index an object is looked up on disk. N
 a bad sector under a mapping would end the process, a failed read is an error like any other.
 """
 
+import hashlib
 import os
 import struct
+import sys
+from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from backtraild.model import ObjectId
+from backtraild.regular import open_regular
 from backtraild.store.objects import ID_LENGTH
 
 SMALL_PACK = 300  # objects: about 250 bytes of memory each
@@ -18,8 +23,12 @@ _VERSION_2 = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256I")
 _IDS_AT = len(_VERSION_2) + _FANOUT.size
 _CRC_SIZE, _OFFSET_SIZE = 4, 4
-_TRAILER = 40  # the checksums of the pack and of the index
+_DIGEST = 20
+_TRAILER = 2 * _DIGEST  # the checksums of the pack and of the index
 _FAR = 0x8000_0000
+_PIECE = 1024 * 1024
+
+Place = tuple[str, int]  # a pack's name, and the offset in it
 
 
 class File:
@@ -27,7 +36,7 @@ class File:
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = open_regular(path, follow=False)
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -41,6 +50,13 @@ class File:
     def size(self) -> int:
         """How long the file is now."""
         return os.fstat(self._descriptor).st_size
+
+    def digest(self, end: int) -> bytes:
+        """The checksum of everything before an offset."""
+        digest = hashlib.sha1(usedforsecurity=False)
+        for offset in range(0, end, _PIECE):
+            digest.update(self.read(min(_PIECE, end - offset), offset))
+        return digest.digest()
 
 
 class PackIndex:
@@ -76,6 +92,31 @@ class PackIndex:
         ids = (table[at : at + ID_LENGTH] for at in range(0, self.count * ID_LENGTH, ID_LENGTH))
         return {oid: self._resolved(offset) for oid, offset in zip(ids, offsets, strict=True)}
 
+    def ids(self, first: int = 0, last: int = 255) -> bytes:
+        """The ids that begin with one of these bytes, sorted, one after another."""
+        low = self._fanout[first - 1] if first else 0
+        return self._file.read((self._fanout[last] - low) * ID_LENGTH, _IDS_AT + low * ID_LENGTH)
+
+    def entries(self) -> tuple["array[int]", "array[int]"]:
+        """CRCs and offsets of all objects, in the order of their ids."""
+        checksums, offsets = array("I"), array("I")
+        checksums.frombytes(self._file.read(self.count * _CRC_SIZE, _IDS_AT + self.count * ID_LENGTH))
+        offsets.frombytes(self._file.read(self.count * _OFFSET_SIZE, self._offsets_at))
+        if sys.byteorder == "little":
+            checksums.byteswap()
+            offsets.byteswap()
+        return checksums, array("Q", map(self._resolved, offsets))
+
+    def is_intact(self) -> bool:
+        """Does the whole file still have the checksum that stands at its end?"""
+        end = self._file.size - _DIGEST
+        return self._file.digest(end) == self._file.read(_DIGEST, end)
+
+    @property
+    def pack_checksum(self) -> bytes:
+        """What stands at the end of the pack that this is the index of."""
+        return self._file.read(_DIGEST, self._file.size - _TRAILER)
+
     def _resolved(self, offset: int) -> int:
         """Offsets beyond 2 GiB are in a second table."""
         if offset < _FAR:
@@ -84,15 +125,17 @@ class PackIndex:
 
 
 class Finder:
-    """All packs of a folder. A place is the pack's name and the offset in it."""
+    """All packs of a folder."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._names: set[str] = set()
-        self._small: dict[ObjectId, tuple[str, int]] = {}
+        self._small: dict[ObjectId, Place] = {}
+        self._copies: dict[ObjectId, list[Place]] = {}  # of what several small packs hold
         self._large: dict[str, PackIndex] = {}
+        self.unread: list[OSError] = []  # why indexes could not be read since the last `refresh`
 
-    def find(self, oid: ObjectId) -> tuple[str, int] | None:
+    def find(self, oid: ObjectId) -> Place | None:
         """Where an object lies; None if it is in no pack that was there at the last `refresh`."""
         place = self._small.get(oid)
         if place is None:
@@ -102,22 +145,45 @@ class Finder:
                     return name, offset
         return place
 
+    def find_all(self, oid: ObjectId) -> list[Place]:
+        """Everywhere that an object lies: where one copy is damaged, another may not be."""
+        first = self._small.get(oid)
+        places = [] if first is None else [first, *self._copies.get(oid, ())]
+        for name, index in self._large.items():
+            try:
+                offset = index.find(oid)
+            except OSError as error:
+                self.unread.append(error)
+                continue
+            if offset is not None:
+                places.append((name, offset))
+        return places
+
+    def all(self) -> Iterator[tuple[ObjectId, Place]]:
+        """Every object, with one place where it lies."""
+        yield from list(self._small.items())
+        for name, index in self._large.items():
+            yield from ((oid, (name, offset)) for oid, offset in index.all().items())
+
     def refresh(self) -> None:
         """Take note of packs that came and went."""
+        self.unread = []
         files = set(os.listdir(self._folder))
         names = {name.removesuffix(".idx") for name in files if name.endswith(".idx")}
         names = {name for name in names if name.startswith("pack-") and name + ".pack" in files}
         if not names >= self._names:
-            self._names, self._small, self._large = set(), {}, {}
+            self._names, self._small, self._copies, self._large = set(), {}, {}, {}
         for name in names - self._names:
             self._load(name)
-        self._names = names
 
     def added(self, name: str) -> None:
         """Take note of one pack that came."""
         if name not in self._names:
             self._load(name)
-            self._names.add(name)
+
+    def learn(self, oid: ObjectId, place: Place) -> None:
+        """An object lies there, though no index tells it."""
+        self._small.setdefault(oid, place)
 
     def path(self, name: str, suffix: str) -> str:
         """A pack's file."""
@@ -129,6 +195,17 @@ class Finder:
             if index.count > SMALL_PACK:
                 self._large[name] = index
             else:
-                self._small.update({oid: (name, offset) for oid, offset in index.all().items()})
-        except (OSError, ValueError, struct.error):
-            return  # damaged: its objects are not found, so that the next save stores them again
+                self._take(name, index.all())
+        except OSError as error:
+            self.unread.append(error)
+            return  # no descriptor was left, or the disk failed once: the next look for it may find it
+        except (ValueError, struct.error):
+            pass  # damaged: its objects are not found, so that the next save stores them again
+        self._names.add(name)
+
+    def _take(self, name: str, found: dict[ObjectId, int]) -> None:
+        for oid, offset in found.items():
+            if oid in self._small:
+                self._copies.setdefault(oid, []).append((name, offset))
+            else:
+                self._small[oid] = name, offset

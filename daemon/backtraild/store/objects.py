@@ -22,6 +22,12 @@ class ObjectType(IntEnum):
     BLOB = 3
 
 
+# Larger ones are refused before they are inflated. A commit has limits of its own (`record`), and so has a
+# conversation's; a folder of a million files whose names are as long as names can be still fits.
+LARGEST = {ObjectType.COMMIT: 32 * 1024 * 1024, ObjectType.TREE: 300 * 1024 * 1024}
+
+TOO_LARGE = "it is larger than any of its type can be"
+
 _NAMES = {ObjectType.COMMIT: b"commit", ObjectType.TREE: b"tree", ObjectType.BLOB: b"blob"}
 _MODE_BYTES: dict[int, bytes] = {}
 _MODE_NUMBERS: dict[bytes, int] = {}

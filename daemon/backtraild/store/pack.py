@@ -18,6 +18,7 @@ from types import ModuleType
 
 from backtraild import durable
 from backtraild.model import ContentMoved, ObjectId
+from backtraild.store.indexing import encode_sorted
 from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
 from backtraild.store.text import count_text_lines
@@ -34,18 +35,22 @@ SPILL_SIZE = 4 * 1024 * 1024
 
 _HEADER = struct.Struct(">4sII")
 _NO_LINES = -1
-_LARGE_OFFSET = 0x8000_0000
 
 
 class PackWriter:
     """Collects objects; `finish` makes them durable, `abandon` leaves no trace.
 
-    `known` tells whether the store already holds an object, which is then not written again.
+    `known` tells whether the store already holds an object, which is then not written again. `claim` is told how
+    many bytes are about to be written, and may refuse; a negative number tells that so many are gone again.
     """
 
-    def __init__(self, folder: str, known: Callable[[ObjectId], bool]) -> None:
+    def __init__(
+        self, folder: str, known: Callable[[ObjectId], bool], claim: Callable[[int], None] | None = None
+    ) -> None:
         self._folder = folder
         self._known = known
+        self._claim = claim
+        self._claimed = 0
         self._places: dict[ObjectId, int] = {}  # ids in the order of writing
         self._sizes = array("Q")
         self._lines = array("q")
@@ -117,14 +122,14 @@ class PackWriter:
         checksum = self._complete()
         stem = os.path.join(self._folder, f"pack-{checksum.hex()}")
         index = self._temporary + ".idx"
-        durable.write_synced(
-            index, _index(list(self._places), self._checksums, self._offsets, checksum), 0o400
-        )
+        parts = encode_index(list(self._places), self._checksums, self._offsets, checksum)
+        self._take(sum(map(len, parts)))
+        durable.write_synced(index, parts, 0o400)
         # git looks for the index first: when that has its name, the pack must already have its own.
         os.rename(self._temporary, stem + ".pack")
         os.rename(index, stem + ".idx")
         durable.sync_folder(self._folder)
-        self._temporary = ""
+        self._temporary, self._claimed = "", 0
         return stem
 
     def abandon(self) -> None:
@@ -137,6 +142,7 @@ class PackWriter:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
             self._temporary = ""
+        self._take(-self._claimed)
 
     def _has(self, oid: ObjectId) -> bool:
         return oid in self._places or self._known(oid)
@@ -188,6 +194,7 @@ class PackWriter:
         if position < self._spilled:
             os.ftruncate(self._descriptor, position)
             os.lseek(self._descriptor, position, os.SEEK_SET)
+            self._take(position - self._spilled)
             self._spilled = position
         del self._buffer[position - self._spilled :]
 
@@ -195,12 +202,19 @@ class PackWriter:
         if len(self._buffer) >= SPILL_SIZE:
             self._spill()
 
+    def _take(self, size: int) -> None:
+        if self._claim is not None and size:
+            self._claim(size)
+            self._claimed += size
+
     def _spill(self) -> None:
+        self._take(len(self._buffer))
         if self._descriptor < 0:
             self._temporary = os.path.join(self._folder, TEMPORARY_PREFIX + secrets.token_hex(8))
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._temporary, flags, 0o400)
-        durable.write_all(self._descriptor, self._buffer)
+        with durable.named(self._temporary):
+            durable.write_all(self._descriptor, self._buffer)
         self._spilled += len(self._buffer)
         self._buffer.clear()
 
@@ -241,38 +255,14 @@ def _hash_stream(size: int, chunks: Iterator[bytes]) -> tuple[ObjectId, int]:
     return digest.digest(), length
 
 
-def _index(ids: list[ObjectId], checksums: "array[int]", offsets: "array[int]", pack: bytes) -> list[bytes]:
-    """The pack's index, version 2: fan-out, sorted ids, CRCs, offsets, both checksums."""
+def encode_index(
+    ids: list[ObjectId], checksums: "array[int]", offsets: "array[int]", pack: bytes
+) -> list[bytes]:
+    """The pack's index, from what is in the order of writing."""
     ranking = sorted(range(len(ids)), key=ids.__getitem__)
-    counts = [0] * 256
-    for oid in ids:
-        counts[oid[0]] += 1
-    fanout, total = [], 0
-    for count in counts:
-        total += count
-        fanout.append(total)
-    small, large = _offset_tables([offsets[rank] for rank in ranking])
-    parts = [
-        b"\377tOc" + struct.pack(">I", 2) + struct.pack(">256I", *fanout),
+    return encode_sorted(
         b"".join([ids[rank] for rank in ranking]),
-        struct.pack(f">{len(ids)}I", *[checksums[rank] for rank in ranking]),
-        struct.pack(f">{len(small)}I", *small) + struct.pack(f">{len(large)}Q", *large),
+        array("I", [checksums[rank] for rank in ranking]),
+        array("Q", [offsets[rank] for rank in ranking]),
         pack,
-    ]
-    digest = hashlib.sha1(usedforsecurity=False)
-    for part in parts:
-        digest.update(part)
-    return [*parts, digest.digest()]
-
-
-def _offset_tables(offsets: list[int]) -> tuple[list[int], list[int]]:
-    """Offsets beyond 2 GiB live in a second table; the first then holds their place in it."""
-    small: list[int] = []
-    large: list[int] = []
-    for offset in offsets:
-        if offset < _LARGE_OFFSET:
-            small.append(offset)
-        else:
-            small.append(_LARGE_OFFSET | len(large))
-            large.append(offset)
-    return small, large
+    )

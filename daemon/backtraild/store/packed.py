@@ -1,12 +1,11 @@
 """The few bytes before each object in a pack: its type and its size."""
 
 from backtrail.errors import StoreDamaged
-from backtraild.store.objects import ObjectType
 
 MAX_HEADER = 12  # enough for sizes of 80 bits
 
 
-def encode_header(kind: ObjectType, size: int) -> bytes:
+def encode_header(kind: int, size: int) -> bytes:
     """Three bits of type and four of size, then seven of size a byte, the low ones first."""
     current = (kind << 4) | (size & 15)
     size >>= 4

@@ -9,12 +9,13 @@ import struct
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from backtraild.model import ObjectId
 from backtraild.store import stream
 from backtraild.store.delta import apply_delta, result_size
-from backtraild.store.indexes import File, Finder
-from backtraild.store.objects import ID_LENGTH, ObjectType
+from backtraild.store.indexes import File, Finder, Place
+from backtraild.store.objects import ID_LENGTH
 from backtraild.store.pack import deflate
 from backtraild.store.packed import decode_header
 
@@ -37,7 +38,15 @@ LONGEST_CHAIN = 4096  # git itself makes none longer: more is a circle
 _OFFSET_DELTA, _REF_DELTA = 6, 7
 _ENTRY_HEADER = 64  # an object's type and size, and its base's id or distance, with room to spare
 
-Place = tuple[str, int]
+
+class Head(NamedTuple):
+    """An object's type and size, and where its deflated bytes start; for a delta, where its base is."""
+
+    kind: int
+    size: int
+    start: int
+    distance: int = 0  # how far before this one the base lies
+    base: ObjectId | None = None
 
 
 class Packs:
@@ -56,29 +65,53 @@ class Packs:
         self._bases.clear()
         self._bases_size = 0
 
+    def close(self) -> None:
+        """Let go of the files: a deleted one takes space as long as it is open."""
+        self._files.clear()
+
     def added(self, name: str) -> None:
         """Take note of one pack that came."""
         self._finder.added(name)
+
+    @property
+    def unread(self) -> tuple[OSError, ...]:
+        """Why some indexes could not be read since the last `refresh`: what they hold is not found."""
+        return tuple(self._finder.unread)
+
+    def learn(self, oid: ObjectId, place: Place) -> None:
+        """An object lies there, though no index tells it."""
+        self._finder.learn(oid, place)
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
         return self._finder.find(oid) is not None
 
-    def size(self, oid: ObjectId) -> int | None:
-        """Length of an object, as its header says; None if there is no such object."""
-        place = self._finder.find(oid)
-        if place is None:
-            return None
+    def place(self, oid: ObjectId) -> Place | None:
+        """Where a copy of an object lies; None if there is no such object."""
+        return self._finder.find(oid)
+
+    def places(self, oid: ObjectId) -> list[Place]:
+        """Where all copies of an object lie."""
+        return self._finder.find_all(oid)
+
+    def all(self) -> Iterator[tuple[ObjectId, Place]]:
+        """Every object, with one place where it lies."""
+        return self._finder.all()
+
+    def kind_at(self, place: Place) -> int:
+        """An object's type, read no further than it takes to know it."""
+        kind, _, _, base = self._entry(place)
+        return kind if base is None else self.read_at(place)[0]
+
+    def size_at(self, place: Place) -> int:
+        """Length of an object, as its header says."""
         _, size, start, base = self._entry(place)
         if base is None:
             return size
         return result_size(stream.beginning(self._file(place), start, _ENTRY_HEADER))
 
-    def read(self, oid: ObjectId) -> tuple[int, bytes] | None:
-        """An object's type and content; None if there is no such object."""
-        place = self._finder.find(oid)
-        if place is None:
-            return None
+    def read_at(self, place: Place) -> tuple[int, bytes]:
+        """An object's type and content."""
         chain: list[tuple[Place, bytes]] = []
         while place not in self._bases:
             kind, size, start, base = self._entry(place)
@@ -94,32 +127,28 @@ class Packs:
             kind, content = self._bases[place]
         for derived, delta in reversed(chain):
             self._keep(place, kind, content)
+            if result_size(delta) > stream.LARGEST_WHOLE:
+                raise ValueError("it is too large to be a delta")
             place, content = derived, apply_delta(content, delta)
         return kind, content
 
-    def blob_pieces(self, oid: ObjectId) -> Iterator[bytes] | None:
-        """A blob piece by piece; None where it is not there, or a delta."""
-        place = self._finder.find(oid)
-        if place is None:
-            return None
-        kind, size, start, _ = self._entry(place)
-        return stream.pieces(self._file(place), start, size) if kind == ObjectType.BLOB else None
+    def pieces_at(self, place: Place) -> tuple[int, int, Iterator[bytes]] | None:
+        """An object's type and size, and its content piece by piece; None for a delta."""
+        kind, size, start, base = self._entry(place)
+        return None if base is not None else (kind, size, stream.pieces(self._file(place), start, size))
 
     def _entry(self, place: Place) -> tuple[int, int, int, Place | None]:
         """An object's type and size, where its deflated bytes start, and for a delta where its base lies."""
         name, offset = place
-        raw = self._file(place).read(_ENTRY_HEADER, offset)
-        kind, size, used = decode_header(raw)
+        head = decode_entry(self._file(place), offset)
         base: Place | None = None
-        if kind == _OFFSET_DELTA:
-            distance, used = _distance(raw, used)
-            base = name, offset - distance
-        elif kind == _REF_DELTA:
-            base = self._finder.find(raw[used : used + ID_LENGTH])
-            used += ID_LENGTH
+        if head.distance:
+            base = name, offset - head.distance
+        elif head.base is not None:
+            base = self._finder.find(head.base)
             if base is None:
                 raise ValueError("its base is missing")
-        return kind, size, offset + used, base
+        return head.kind, head.size, head.start, base
 
     def _file(self, place: Place) -> File:
         name = place[0]
@@ -137,6 +166,20 @@ class Packs:
         self._bases_size += len(content)
         while self._bases_size > BASES_BYTES:
             self._bases_size -= len(self._bases.popitem(last=False)[1][1])
+
+
+def decode_entry(file: File, offset: int) -> Head:
+    """What stands before an object's deflated bytes."""
+    raw = file.read(_ENTRY_HEADER, offset)
+    kind, size, used = decode_header(raw)
+    if kind == _OFFSET_DELTA:
+        distance, used = _distance(raw, used)
+        if not distance:
+            raise ValueError("it is a delta of itself")
+        return Head(kind, size, offset + used, distance)
+    if kind == _REF_DELTA:
+        return Head(kind, size, offset + used + ID_LENGTH, 0, raw[used : used + ID_LENGTH])
+    return Head(kind, size, offset + used)
 
 
 def _distance(raw: bytes, at: int) -> tuple[int, int]:

@@ -5,24 +5,37 @@ Nearly all lie in packs, which `packs` reads; loose ones, which only foreign too
 memory.
 """
 
+import contextlib
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
-from backtrail.errors import StoreDamaged
+from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import Entry, ObjectId
 from backtraild.store import loose
-from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, hash_prefix, object_id
+from backtraild.store.indexes import Place
+from backtraild.store.objects import (
+    EMPTY_TREE,
+    LARGEST,
+    TOO_LARGE,
+    ObjectType,
+    decode_tree,
+    hash_prefix,
+    object_id,
+)
 from backtraild.store.packs import DAMAGE, Packs
 from backtraild.store.text import count_text_lines
+from backtraild.store.troubles import passes, unusable
 
 COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
 TREE_CACHE_BYTES = 8 * 1024 * 1024
 
-_Found = TypeVar("_Found")
+_CHANGED = "its content has changed"
+_OTHER_TYPE = "it has another type than expected"
+# What may come of one copy of an object, where another one may be intact.
+_TROUBLE = (*DAMAGE, StoreDamaged, StoreFailed)
 
 
 class Objects:
@@ -43,12 +56,42 @@ class Objects:
         """Take note of a finished pack, without listing the folder for it."""
         self._packs.added(os.path.basename(stem))
 
+    def close(self) -> None:
+        """Let go of the packs."""
+        self._packs.close()
+
+    def refresh(self) -> None:
+        """Take note of packs that came and went, and forget what was read."""
+        self._packs.refresh()
+        self._trees.clear()
+        self._trees_size = 0
+
+    def commits(self) -> Iterator[tuple[ObjectId, bytes]]:
+        """All commits that can be read, whether anything leads to them or not. Looks at every object."""
+        for oid, place in self._packs.all():
+            with contextlib.suppress(*_TROUBLE):
+                if self._packs.kind_at(place) == ObjectType.COMMIT:
+                    yield oid, self._read_at(oid, ObjectType.COMMIT, place)
+
+    def is_sound(self, oid: ObjectId) -> bool:
+        """Is there a copy of this object, whatever its type, that is exactly what was stored?
+
+        Raises StoreFailed where that can't be told now: to store everything again would be a waste.
+        """
+        return any(self._is_sound_at(oid, place) for place in self._packs.places(oid))
+
     def read(self, oid: ObjectId, kind: ObjectType = ObjectType.BLOB) -> bytes:
-        """An object's whole content. Raises StoreDamaged unless it is exactly what was stored."""
-        content = self._find(oid, kind)
-        if object_id(kind, content) != oid:
-            raise _damaged(oid, "its content has changed")
-        return content
+        """An object's whole content. Raises StoreDamaged unless it is exactly what was stored.
+
+        Raises StoreFailed where it can only not be read now.
+        """
+        with contextlib.suppress(
+            *_TROUBLE
+        ):  # another copy may be intact, or maintenance has moved the object
+            place = self._packs.place(oid)
+            if place is not None:
+                return self._read_at(oid, kind, place)
+        return self._read_anywhere(oid, kind)
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """A file's whole content."""
@@ -75,8 +118,20 @@ class Objects:
 
     def size(self, oid: ObjectId) -> int:
         """Length of a blob, from its header."""
-        size = self._look(oid, self._packs.size)
-        return len(self._find_loose(oid, ObjectType.BLOB)) if size is None else size
+        with contextlib.suppress(*DAMAGE):
+            place = self._packs.place(oid)
+            if place is not None:
+                return self._packs.size_at(place)
+        troubles: list[BaseException] = []
+        for place in self._places_now(oid):
+            try:
+                return self._packs.size_at(place)
+            except DAMAGE as error:
+                troubles.append(error)
+        size = loose.size(self._folder, oid)
+        if size is None:
+            raise unusable(oid, [*troubles, *self._packs.unread])
+        return size
 
     def lines(self, oid: ObjectId) -> int | None:
         """How many lines a blob has; None where it is not text, or too large to be counted."""
@@ -84,56 +139,89 @@ class Objects:
 
     def chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """A blob's content piece by piece; damage is raised in place of the end."""
-        size = self.size(oid)
-        pieces = self._look(oid, self._packs.blob_pieces) if size >= STREAM_FROM else None
-        if pieces is None:
+        place = self._streamable(oid) if self.size(oid) >= STREAM_FROM else None
+        if place is None:
             yield self.read_blob(oid)
-            return
-        digest = hashlib.sha1(hash_prefix(ObjectType.BLOB, size), usedforsecurity=False)
-        while piece := self._next(oid, pieces):
-            digest.update(piece)
-            yield piece
-        if digest.digest() != oid:
-            raise _damaged(oid, "its content has changed")
+        else:
+            yield from self._stream(oid, ObjectType.BLOB, place)
 
-    def _find(self, oid: ObjectId, kind: ObjectType) -> bytes:
-        found = self._look(oid, self._packs.read)
-        if found is None:
-            return self._find_loose(oid, kind)
-        if found[0] != kind:
-            raise _damaged(oid, "it has another type than expected")
-        return found[1]
-
-    def _look(self, oid: ObjectId, call: Callable[[ObjectId], _Found | None]) -> _Found | None:
-        """Ask the packs, and once more after a look for new ones: maintenance may have moved the object."""
+    def _streamable(self, oid: ObjectId) -> Place | None:
+        """The copy to take a large blob from: what was given out can't be taken back, so it is chosen before."""
+        places = self._places_now(oid)
+        if len(places) > 1:
+            places = [place for place in places if self._is_sound_at(oid, place)] or places
         try:
-            found = call(oid)
-        except DAMAGE:
-            found = None
-        if found is None:
-            try:
-                self._packs.refresh()
-                found = call(oid)
-            except DAMAGE as error:
-                raise _damaged(oid, str(error)) from error
-        return found
-
-    @staticmethod
-    def _next(oid: ObjectId, pieces: Iterator[bytes]) -> bytes:
-        try:
-            return next(pieces, b"")
+            return places[0] if places and self._packs.pieces_at(places[0]) else None
         except DAMAGE as error:
-            raise _damaged(oid, str(error)) from error
+            raise unusable(oid, [error]) from error
 
-    def _find_loose(self, oid: ObjectId, kind: ObjectType) -> bytes:
-        content = loose.read(self._folder, oid, kind)
-        if content is None:
-            raise _damaged(oid, "it is missing")
+    def _stream(self, oid: ObjectId, kind: ObjectType, place: Place) -> Iterator[bytes]:
+        try:
+            found = self._packs.pieces_at(place)
+            if found is None or found[0] != kind:
+                raise ValueError(_OTHER_TYPE)
+            digest = hashlib.sha1(hash_prefix(kind, found[1]), usedforsecurity=False)
+            for piece in found[2]:
+                digest.update(piece)
+                yield piece
+        except DAMAGE as error:
+            raise unusable(oid, [error]) from error
+        if digest.digest() != oid:
+            raise unusable(oid, (), _CHANGED)
+
+    def _read_at(self, oid: ObjectId, kind: ObjectType, place: Place) -> bytes:
+        found, content = self._content_at(oid, kind, place)
+        if found != kind:
+            raise ValueError(_OTHER_TYPE)
+        if object_id(kind, content) != oid:
+            raise ValueError(_CHANGED)
         return content
 
+    def _content_at(self, oid: ObjectId, kind: ObjectType, place: Place) -> tuple[int, bytes]:
+        """What a pack holds at a place. A large object is hashed before memory is given to it: it may be a bomb."""
+        pieces = self._packs.pieces_at(place)
+        if kind in LARGEST and (pieces[1] if pieces else self._packs.size_at(place)) > LARGEST[kind]:
+            raise ValueError(TOO_LARGE)
+        if pieces is not None and pieces[1] >= STREAM_FROM:
+            self._hashes_right(oid, ObjectType(pieces[0]), place)
+        return self._packs.read_at(place)
 
-def _damaged(oid: ObjectId, reason: str) -> StoreDamaged:
-    return StoreDamaged(
-        f"Object {oid.hex()} in the store can't be used: {reason}.",
-        "Other checkpoints may hold an intact copy of the same files.",
-    )
+    def _hashes_right(self, oid: ObjectId, kind: ObjectType, place: Place) -> bool:
+        """Read an object to its end and keep nothing of it; StoreDamaged if it is not what was stored."""
+        for _ in self._stream(oid, kind, place):
+            pass
+        return True
+
+    def _is_sound_at(self, oid: ObjectId, place: Place) -> bool:
+        try:
+            pieces = self._packs.pieces_at(place)
+            if pieces is not None:
+                return self._hashes_right(oid, ObjectType(pieces[0]), place)
+            kind, content = self._packs.read_at(place)
+            return object_id(ObjectType(kind), content) == oid
+        except _TROUBLE as error:
+            if passes(error):
+                raise unusable(oid, [error]) from error
+            return False
+
+    def _read_anywhere(self, oid: ObjectId, kind: ObjectType) -> bytes:
+        """From whichever copy is intact: in any of the packs that there are now, or loose."""
+        troubles: list[BaseException] = []
+        for place in self._places_now(oid):
+            try:
+                return self._read_at(oid, kind, place)
+            except _TROUBLE as error:
+                troubles.append(error)
+        content = loose.read(self._folder, oid, kind)
+        if content is None:
+            raise unusable(oid, [*troubles, *self._packs.unread])
+        if object_id(kind, content) != oid:
+            raise unusable(oid, (), _CHANGED)
+        return content
+
+    def _places_now(self, oid: ObjectId) -> list[Place]:
+        try:
+            self._packs.refresh()
+            return self._packs.places(oid)
+        except DAMAGE as error:
+            raise unusable(oid, [error]) from error

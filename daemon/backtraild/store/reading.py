@@ -1,7 +1,10 @@
 """Reading a repository in one thread while the one that it belongs to goes on writing."""
 
+import os
+
 from backtraild.store.failing import failing
 from backtraild.store.named import NamedTrees
+from backtraild.store.packing import Packing
 from backtraild.store.reader import Objects
 from backtraild.store.refs import Refs
 
@@ -12,4 +15,5 @@ class StoreReader:
     def __init__(self, git_dir: str) -> None:
         with failing("opened"):
             self.objects = Objects(git_dir)
-        self.named = NamedTrees(git_dir, self.objects, Refs(git_dir))
+        packing = Packing(os.path.join(git_dir, "objects", "pack"), self.objects)
+        self.named = NamedTrees(git_dir, self.objects, Refs(git_dir), packing)

@@ -4,11 +4,12 @@ The commit's message is the checkpoint's message, an empty line, and one last li
 rest. JSON never contains a raw newline, so the last line is found whatever the message holds.
 """
 
+import re
 from collections.abc import Iterable, Sequence, ValuesView
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate, islice, takewhile
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,12 +23,20 @@ RECORD_LIMIT = 4 * 1024 * 1024
 LISTED_CHANGES = 1000  # a commit names this many changed and skipped files; longer lists are counted
 LISTED_BYTES = 256 * 1024  # and no more than this of their paths: a thousand long ones would be too much
 NESTING_LIMIT = 100
+# Nothing that `encode` makes is longer: both limits are of characters, and a character has four bytes at most.
+COMMIT_LIMIT = 4 * (RECORD_LIMIT + MESSAGE_LIMIT)
 FORMAT = 1
 
 _TRAILER = "Backtrail: "
 AUTHOR = "Backtrail <backtrail@localhost>"
 _NO_MESSAGE = "(no message)"
 _CONTAINERS = (list, tuple, ValuesView)
+_TREE_ID = re.compile(r"[0-9a-f]{40}")
+
+# Whoever wrote the store may not have been Backtrail: numbers are those that SQLite and the wire can hold.
+_Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_TreeId = Annotated[str, msgspec.Meta(pattern=f"^{_TREE_ID.pattern}$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +62,30 @@ class Draft:
 class _File(msgspec.Struct, array_like=True, omit_defaults=True):
     status: Status
     path: str
-    size: int
-    insertions: int | None = None
-    deletions: int | None = None
+    size: _Count
+    insertions: _Count | None = None
+    deletions: _Count | None = None
     old_path: str | None = None
 
 
 class _Left(msgspec.Struct, array_like=True):
     reason: SkipReason
     path: str
-    size: int
+    size: _Count
 
 
 class _Record(msgspec.Struct, omit_defaults=True):
     format: int
-    number: int
+    number: _Count
     kind: Kind
-    time: datetime
-    parent: int | None = None
-    parent_tree: str | None = None
-    changed: int = 0
-    insertions: int = 0
-    deletions: int = 0
+    time: Annotated[datetime, msgspec.Meta(tz=True)]
+    parent: _Count | None = None
+    parent_tree: _TreeId | None = None
+    changed: _Count = 0
+    insertions: _Count = 0
+    deletions: _Count = 0
     session: str | None = None
-    turn: int | None = None
+    turn: _Number | None = None
     metadata: dict[str, Any] = {}
     files: list[_File] = []
     skipped: list[_Left] = []
@@ -121,7 +130,8 @@ def encode(number: int, tree: ObjectId, draft: Draft) -> bytes:
         raise UsageError(f"The metadata can't be written as JSON: {error}.") from error
     if len(line) > RECORD_LIMIT:
         raise UsageError(f"The metadata is too long: {len(line):,} bytes, at most {RECORD_LIMIT:,} are kept.")
-    stamp = f"{AUTHOR} {int(draft.timestamp.timestamp())} +0000"
+    # To git, time begins in 1970; a clock that stands before that is told as it is by the record alone.
+    stamp = f"{AUTHOR} {max(0, int(draft.timestamp.timestamp()))} +0000"
     header = f"tree {tree.hex()}\nauthor {stamp}\ncommitter {stamp}\n\n"
     return f"{header}{text}\n\n{_TRAILER}{line}\n".encode()
 
@@ -129,11 +139,9 @@ def encode(number: int, tree: ObjectId, draft: Draft) -> bytes:
 def decode(commit_id: str, content: bytes, pinned: bool) -> Checkpoint:
     """The checkpoint that a commit object describes."""
     try:
-        head, body = content.decode().split("\n\n", 1)
-        text, line = body.removesuffix("\n").rsplit(f"\n\n{_TRAILER}", 1)
-        record = _decoder.decode(line)
-        tree = head.split("\n", 1)[0].removeprefix("tree ")
-    except (ValueError, msgspec.DecodeError) as error:
+        tree, text, record = _taken_apart(content)
+        timestamp = record.time.astimezone(UTC)
+    except (ValueError, OverflowError, RecursionError, msgspec.DecodeError) as error:
         raise StoreDamaged(f"Commit {commit_id} in the store was not written by Backtrail.") from error
     if record.format > FORMAT:
         raise StoreDamaged(
@@ -146,7 +154,7 @@ def decode(commit_id: str, content: bytes, pinned: bool) -> Checkpoint:
         tree=tree,
         kind=record.kind,
         message=text if record.message is None else record.message,
-        timestamp=record.time,
+        timestamp=timestamp,
         files_changed=tuple(map(_from_file, record.files)),
         files_changed_count=record.changed,
         insertions=record.insertions,
@@ -160,6 +168,18 @@ def decode(commit_id: str, content: bytes, pinned: bool) -> Checkpoint:
         pinned=pinned,
         request=record.request,
     )
+
+
+def _taken_apart(content: bytes) -> tuple[str, str, _Record]:
+    """A commit's tree, its message and its record. Raises ValueError where one of them is not there."""
+    if len(content) > COMMIT_LIMIT:
+        raise ValueError("it is longer than any commit of Backtrail's")
+    head, body = content.decode().split("\n\n", 1)
+    text, line = body.removesuffix("\n").rsplit(f"\n\n{_TRAILER}", 1)
+    tree = head.split("\n", 1)[0].removeprefix("tree ")
+    if not _TREE_ID.fullmatch(tree):
+        raise ValueError("it names no tree")
+    return tree, text, _decoder.decode(line)
 
 
 def _to_record(number: int, draft: Draft, message: str | None) -> _Record:

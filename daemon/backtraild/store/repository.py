@@ -2,20 +2,24 @@
 
 import contextlib
 import os
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterator, Sequence
 
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
 from backtraild import durable
 from backtraild.model import Changes, Checkpoint, ObjectId
-from backtraild.store import record, trees
+from backtraild.spare import Spare
+from backtraild.store import mending, record, swapping, trees
+from backtraild.store.enclosure import refuse_ways_out
 from backtraild.store.failing import failing
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import TEMPORARY_PREFIX, PackWriter
+from backtraild.store.packing import Packing, Room
 from backtraild.store.reader import Objects
-from backtraild.store.refs import Refs
+from backtraild.store.refs import CHECKPOINTS, HIGHEST_NUMBER, Refs, numbers_among
+from backtraild.store.turnover import Turnover
 
-CHECKPOINTS = "refs/checkpoints"
 PINNED = "refs/pinned"
 HIGHEST = "refs/backtrail/highest"  # a blob with the highest number ever given out, once that one is deleted
 
@@ -38,6 +42,9 @@ _CONFIG = """\
 """
 
 
+_NO_NUMBER = "Backtrail never came so far: somebody else wrote it. Begin a store anew with `unwatch --purge`."
+
+
 class Store:
     """Checkpoints as commits under `refs/checkpoints/<number>`. Used by one thread, the only writer."""
 
@@ -50,16 +57,24 @@ class Store:
             raise StoreFailed(f"There is no checkpoint store at {git_dir}.")
         with failing("opened"):
             self._remove_leftovers()
+            self.mended = mending.mend(git_dir, mending.READ_AT_OPENING)  # what had to be
             self.objects = Objects(git_dir)
-            self._refs = Refs(git_dir)
-            self.named = NamedTrees(git_dir, self.objects, self._refs)
-            self.numbers = sorted(map(int, filter(str.isdecimal, self._refs.names(CHECKPOINTS))))
+            self._spare = Spare(os.path.join(git_dir, "spare"))
+            self._packing = Packing(self._pack_folder, self.objects)
+            self._refs = Refs(git_dir, self._packing.use)
+            self.named = NamedTrees(git_dir, self.objects, self._refs, self._packing)
+            turnover = Turnover(self._pack_folder, self._packing, self.objects, self._refs)
+            self.numbers = sorted(numbers_among(self._refs.names(CHECKPOINTS)))
             self._pinned = set(self._refs.names(PINNED))
             self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
+        self.begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
+        self.abandon_upkeep = turnover.abandon
+        self._keep_spare()
 
     @staticmethod
     def create(git_dir: str) -> "Store":
         """Make an empty repository: bare, private, with a configuration of its own. Harmless if it exists."""
+        refuse_ways_out(git_dir)
         with failing("created"):
             for folder in ("objects/pack", "objects/info", "refs/checkpoints", "refs/heads"):
                 os.makedirs(os.path.join(git_dir, folder), 0o700, exist_ok=True)
@@ -79,7 +94,22 @@ class Store:
     @property
     def pinned(self) -> frozenset[int]:
         """The checkpoints that are protected from retention."""
-        return frozenset(map(int, filter(str.isdecimal, self._pinned)))
+        return frozenset(numbers_among(self._pinned))
+
+    @property
+    def pack_bytes(self) -> int:
+        """The size of packs and indexes on disk, with what has been written of those that are not finished."""
+        with failing("measured"):
+            return self._packing.bytes
+
+    @property
+    def room(self) -> Room | None:
+        """Asked before bytes of new packs are written, how many more than `pack_bytes`; raises if they may not be."""
+        return self._packing.room
+
+    @room.setter
+    def room(self, room: Room | None) -> None:
+        self._packing.room = room
 
     def newest_tree(self) -> str | None:
         """The tree of the newest checkpoint, from memory where this process made it.
@@ -110,7 +140,71 @@ class Store:
     def new_pack(self) -> PackWriter:
         """Where the objects of the next checkpoint go."""
         # An empty store knows nothing: a first snapshot need not ask for each of its files.
-        return PackWriter(self._pack_folder, self.objects.has if self.numbers else _unknown)
+        return self._packing.begin(afresh=not self.numbers)
+
+    def healing_pack(self) -> PackWriter:
+        """Where everything goes that the store needs and can't read any more."""
+        return self._packing.begin_healing()
+
+    def mend(self) -> list[mending.Mended]:
+        """Read all packs, and mend those that are broken, and their indexes; what was done."""
+        self.abandon_upkeep()
+        with failing("mended"):
+            done = mending.mend(self.git_dir)
+            self.objects.refresh()
+        self._packing.measure_again()
+        return done
+
+    def finish(self, pack: PackWriter) -> None:
+        """Make durable what a pack holds, with nothing new that leads to it."""
+        with failing("written"):
+            self._packing.finish(pack)
+
+    def commit_of(self, number: int) -> str | None:
+        """The commit that a checkpoint's ref holds; None where it is missing or damaged."""
+        with failing("read"):
+            return self._refs.read(f"{CHECKPOINTS}/{number}")
+
+    def reinstate(self, number: int, commit_id: str) -> bool:
+        """Let a checkpoint's ref hold its commit again; False if there is no such commit of this number."""
+        try:
+            content = self.objects.read(bytes.fromhex(commit_id), ObjectType.COMMIT)
+            if record.decode(commit_id, content, pinned=False).number != number:
+                return False
+        except (StoreDamaged, ValueError):
+            return False
+        with failing("mended"):
+            self._refs.write(f"{CHECKPOINTS}/{number}", commit_id)
+        if not self.has(number):
+            insort(self.numbers, number)
+        self._highest = max(self._highest, number)
+        return True
+
+    def mend_pins(self) -> list[int]:
+        """Let pins hold their checkpoints' commits again; those that did not."""
+        mended = []
+        with failing("mended"):
+            self._refs.drop_garbled()  # git reads no ref at all because of them
+        for number in sorted(self.pinned.intersection(self.numbers)):
+            commit_id = self.commit_of(number)
+            with failing("mended"):
+                if commit_id is not None and self._refs.read(f"{PINNED}/{number}") != commit_id:
+                    self._refs.write(f"{PINNED}/{number}", commit_id)
+                    mended.append(number)
+        return mended
+
+    def lost_commits(self, numbers: Collection[int]) -> dict[int, str]:
+        """The newest commit for each of these checkpoints that no reference holds. Looks at every object."""
+        held = {self.commit_of(number) for number in self.numbers}
+        found: dict[int, Checkpoint] = {}
+        for oid, content in self.objects.commits():
+            with contextlib.suppress(StoreDamaged):  # not a checkpoint's
+                lost = record.decode(oid.hex(), content, pinned=False)
+                if lost.number in numbers and lost.id not in held:
+                    found[lost.number] = max(
+                        lost, found.get(lost.number, lost), key=lambda each: each.timestamp
+                    )
+        return {number: lost.id for number, lost in found.items()}
 
     def write_tree(self, pack: PackWriter, base: str | None, changes: Changes) -> ObjectId:
         """Put the changed folders into the pack; the id of the whole tree."""
@@ -121,6 +215,8 @@ class Store:
             return oid
 
         base_tree = EMPTY_TREE if base is None else bytes.fromhex(base)
+        new = (change.new.oid for change in changes.values() if change.new is not None)
+        self._packing.want(pack, (base_tree, *new))
         if not changes and base_tree != EMPTY_TREE:
             return base_tree
         with failing("written"):
@@ -132,10 +228,12 @@ class Store:
     def commit(self, pack: PackWriter, tree: ObjectId, draft: record.Draft) -> Checkpoint:
         """Make a checkpoint; when this returns, it survives a power cut."""
         number = self._highest + 1
+        if number > HIGHEST_NUMBER:
+            raise StoreFailed(f"There is no number left after checkpoint {self._highest}.", _NO_NUMBER)
         content = record.encode(number, tree, draft)
         with failing("written"):
             commit_id = pack.add(ObjectType.COMMIT, content).hex()
-            self._finish(pack)
+            self._packing.finish(pack)
             # The pack is durable but no ref points at it: a crash here costs disk space, never data.
             self._publish(number, commit_id)
         self._highest = number
@@ -145,14 +243,22 @@ class Store:
 
     def delete(self, number: int) -> None:
         """Let go of a checkpoint, damaged or not. Its number is never given out again."""
-        self._require(number)
+        self.delete_many([number])
+
+    def delete_many(self, numbers: Sequence[int]) -> None:
+        """Let go of checkpoints, at little more than the cost of one. A crash may leave some of them."""
+        for number in numbers:
+            self._require(number)
+        going = set(numbers)
         with failing("changed"):
-            if number == self._highest:
-                self._remember_highest(number)
-            self._refs.delete(f"{PINNED}/{number}")
-            self._refs.delete(f"{CHECKPOINTS}/{number}")
-        self._pinned.discard(str(number))
-        self.numbers.remove(number)
+            try:
+                self._spare.spent_on(lambda: self._let_go(going))
+            except BaseException:  # it may have failed half-way
+                going -= numbers_among(self._refs.names(CHECKPOINTS))
+                raise
+            finally:
+                self.numbers = [number for number in self.numbers if number not in going]
+        self._keep_spare()
 
     def pin(self, number: int) -> None:
         """Protect a checkpoint from retention."""
@@ -195,16 +301,32 @@ class Store:
                 self._refs.delete(name)
             raise
 
-    def _finish(self, pack: PackWriter) -> None:
-        stem = pack.finish()
-        if stem is not None:
-            self.objects.added(stem)
+    @contextlib.contextmanager
+    def in_spare_room(self) -> Iterator[None]:
+        """In this block, little is written that must be: into the room that was kept back for it."""
+        self._spare.release()
+        try:
+            yield
+        finally:
+            self._keep_spare()
+
+    def _let_go(self, going: set[int]) -> None:
+        if self._highest in going:
+            self._remember_highest(self._highest)
+        # Pins go first: without its checkpoint, one would keep what it holds for ever.
+        self._refs.delete_many([f"{PINNED}/{number}" for number in going if str(number) in self._pinned])
+        self._pinned.difference_update(map(str, going))
+        self._refs.delete_many([f"{CHECKPOINTS}/{number}" for number in sorted(going)])
+
+    def _keep_spare(self) -> None:
+        """Deleting writes, too: a small pack, and what is left of the packed refs."""
+        self._spare.keep(self._refs.packed_size)
 
     def _remember_highest(self, number: int) -> None:
-        pack = self.new_pack()
+        pack = self._packing.begin_small()
         try:
             oid = pack.add_blob(b"%d\n" % number)
-            self._finish(pack)
+            self._packing.finish(pack)
         finally:
             pack.abandon()
         self._refs.write(HIGHEST, oid.hex())
@@ -212,7 +334,8 @@ class Store:
     def _deleted_highest(self) -> int:
         oid = self._refs.read(HIGHEST)
         try:
-            return 0 if oid is None else int(self.objects.read_blob(bytes.fromhex(oid)))
+            highest = 0 if oid is None else int(self.objects.read_blob(bytes.fromhex(oid)))
+            return highest if 0 <= highest <= HIGHEST_NUMBER else 0
         except (StoreDamaged, ValueError):  # a lost count is no reason to keep all checkpoints locked in
             return 0
 
@@ -222,11 +345,8 @@ class Store:
             for name in names:
                 if name.startswith(TEMPORARY_PREFIX) or name.endswith((".tmp", ".lock")):
                     os.unlink(os.path.join(folder, name))
+        swapping.remove_leftovers(self._pack_folder)
 
 
 def _damaged_reference(number: int) -> StoreDamaged:
     return StoreDamaged(f"The reference of checkpoint {number} is damaged.", "Run `backtrail verify`.")
-
-
-def _unknown(_: ObjectId) -> bool:
-    return False

@@ -7,10 +7,14 @@ from backtraild.store.pack import deflate
 
 PIECE = 1024 * 1024
 FIRST_READ = 8192  # holds most objects
+LARGEST_WHOLE = 1024 * 1024 * 1024  # what is larger is only read in pieces
+_BEST_RATIO = 1040  # deflate makes no more than this of a byte
 
 
 def whole(file: File, offset: int, size: int) -> bytes:
     """What was deflated from this offset on. ValueError unless it is `size` bytes long."""
+    if size > PIECE and size > min(LARGEST_WHOLE, (file.size - offset) * _BEST_RATIO):
+        raise ValueError("it claims to be larger than it can be")
     inflate = deflate.decompressobj()
     content = bytes(inflate.decompress(file.read(FIRST_READ, offset), size + 1))
     if not inflate.eof:

@@ -6,9 +6,13 @@ Nothing here recurses: a workspace may be nested deeper than Python's stack.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from backtraild.model import TREE_MODE, Change, Changes, Entry, ObjectId, Path, join_path, split_path
+from backtraild.store.extent import ReadTree, refuse_boundless
 from backtraild.store.objects import EMPTY_TREE, encode_tree
 
-ReadTree = Callable[[ObjectId], dict[bytes, Entry]]
+# After so many names, or so many bytes of their paths, both trees are measured before any more are told.
+MEASURED_FROM = 50_000
+MEASURED_FROM_BYTES = 16 * 1024 * 1024
+
 WriteTree = Callable[[bytes], ObjectId]
 
 
@@ -30,11 +34,21 @@ def rebuild(base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree) 
 
 
 def compare(old: ObjectId, new: ObjectId, read: ReadTree) -> Iterator[tuple[Path, Change]]:
-    """Every file that differs. Folders with the same id on both sides are not opened."""
+    """Every file that differs. Folders with the same id on both sides are not opened.
+
+    Raises StoreDamaged where there would be no end to them.
+    """
     pending: list[tuple[Path, ObjectId, ObjectId]] = [(b"", old, new)]
+    names, path_bytes, is_measured = 0, 0, False
     while pending:
         folder, old_tree, new_tree = pending.pop()
         before, after = read(old_tree), read(new_tree)
+        names += len(before) + len(after) + 1
+        path_bytes += len(folder) * (len(before) + len(after) + 1)
+        if not is_measured and (names > MEASURED_FROM or path_bytes > MEASURED_FROM_BYTES):
+            is_measured = True
+            for tree in (old, new):
+                refuse_boundless(tree, read)
         for name in before.keys() | after.keys():
             left, right = before.get(name), after.get(name)
             if left == right:

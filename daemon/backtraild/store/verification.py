@@ -4,17 +4,18 @@ Nothing is changed and nothing is shared with the writer: files are opened for r
 own. What is let go in the meantime is no problem, and what is made in the meantime is not looked at.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from backtrail.errors import StoreDamaged
+from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import Path
-from backtraild.store import record
+from backtraild.store import mending, record
 from backtraild.store.examiner import SOUND, UNLISTED, Examiner, Stopped
 from backtraild.store.reader import Objects
-from backtraild.store.refs import Refs
-from backtraild.store.repository import CHECKPOINTS, HIGHEST, PINNED
+from backtraild.store.refs import CHECKPOINTS, Refs, numbers_among
+from backtraild.store.repository import HIGHEST, PINNED
 
 # Where sessions and what was said in them hang.
 CONVERSATIONS = ("refs/sessions", "refs/transcripts")
@@ -36,7 +37,8 @@ class Problem:
 class Verification:
     """What a check found. `whole` and `damaged` are all that were checked; without `complete`, not all were.
 
-    `unlisted` counts the problems beyond those that are listed.
+    `unlisted` counts the problems beyond those that are listed. `healed` are those of the whole ones that were
+    damaged until what they lack was stored again; the problems are those that were found before.
     """
 
     whole: tuple[int, ...]
@@ -46,6 +48,14 @@ class Verification:
     problems: tuple[Problem, ...]
     unlisted: int
     complete: bool
+    healed: tuple[int, ...] = ()
+
+    def healed_by(self, after: "Verification") -> "Verification":
+        """What is to be told once everything was checked again after a healing."""
+        healed = tuple(sorted(set(self.damaged) & set(after.whole)))
+        whole = tuple(sorted((set(self.whole) & set(after.whole)) | set(healed)))
+        damaged = tuple(sorted({*self.whole, *self.damaged}.difference(whole)))
+        return replace(self, whole=whole, damaged=damaged, healed=healed)
 
 
 def verify(
@@ -77,7 +87,16 @@ def verify(
     except OSError:  # it went away in the meantime, and everything that was found is to be told
         present = numbers
     left = {number: found for number, found in sorted(damage.items()) if number in present}
-    problems = [*_without_folder(git_dir), *check.pins(), *check.highest(), *check.problems(left), *spoken]
+    problems = [
+        *_without_folder(git_dir),
+        *check.pins(),
+        *check.packed(),
+        *check.highest(),
+        *check.problems(left),
+        *spoken,
+    ]
+    if not problems:  # else it is told by what is missing because of it
+        problems = list(_packs(git_dir))
     return Verification(
         whole=tuple(number for number, found in left.items() if found == SOUND),
         damaged=tuple(number for number, found in left.items() if found != SOUND),
@@ -126,7 +145,7 @@ class _Check:
         try:
             content = self.examiner.commit(bytes.fromhex(commit_id))
             damage = self.examiner.tree(bytes.fromhex(content[:45].decode().removeprefix("tree ")))
-        except StoreDamaged as error:
+        except (StoreDamaged, StoreFailed) as error:
             return error.message
         except ValueError:
             return f"commit {commit_id} names no tree."
@@ -147,11 +166,26 @@ class _Check:
                 yield Problem(affected, flaw.path, flaw.message)
 
     def pins(self) -> Iterator[Problem]:
-        """Pins that hold nothing. Backtrail goes by their names, but git stumbles over them."""
+        """Pins that hold nothing, or something else. Backtrail goes by their names, but git stumbles over them."""
         for name in self._names(PINNED):
-            if name.isdecimal() and self._value(f"{PINNED}/{name}") is None and name in self._names(PINNED):
+            pinned, held = self._value(f"{PINNED}/{name}"), self._value(f"{CHECKPOINTS}/{name}")
+            is_other = pinned is None or (held is not None and pinned != held)
+            if numbers_among([name]) and is_other and name in self._names(PINNED):
                 message = f"The pin of checkpoint {name} is damaged: unpin the checkpoint and pin it again."
                 yield Problem((int(name),), None, message)
+
+    def packed(self) -> Iterator[Problem]:
+        """Lines of git's file of references that say nothing."""
+        damaged = [name for name, held in self._every() if held is None and name.startswith("packed-refs")]
+        if damaged:
+            message = f"{len(damaged):,} lines of the file packed-refs can't be read: references may be lost."
+            yield Problem((), None, message)
+
+    def _every(self) -> list[tuple[str, str | None]]:
+        try:
+            return list(self._refs.every())
+        except OSError:
+            return []
 
     def highest(self) -> Iterator[Problem]:
         """The number that must not be given out again."""
@@ -160,7 +194,7 @@ class _Check:
             return
         try:
             int(self._objects.read_blob(bytes.fromhex(self._value(HIGHEST) or "")))
-        except (StoreDamaged, ValueError):
+        except (StoreDamaged, StoreFailed, ValueError):
             message = "The highest number of a deleted checkpoint is lost: its number may be given out again."
             yield Problem((), None, message)
 
@@ -173,7 +207,7 @@ class _Check:
             content = examiner.commit(bytes.fromhex(commit_id))
             checkpoint = record.decode(commit_id, content, pinned=False)
             tree = bytes.fromhex(checkpoint.tree)
-        except StoreDamaged as error:
+        except (StoreDamaged, StoreFailed) as error:
             return examiner.flaw(None, error.message)
         except ValueError:
             return examiner.flaw(None, f"Commit {commit_id} names no tree.")
@@ -199,13 +233,24 @@ def _numbers(refs: Refs, listed: Callable[[], Collection[int]]) -> set[int]:
     """All checkpoints that anything tells of. A deletion takes the row first, then the pin, then the ref."""
     known = set(listed())
     names = [*refs.names(PINNED), *refs.names(CHECKPOINTS)]
-    return known | {int(name) for name in names if name.isdecimal()}
+    return known | numbers_among(names)
 
 
 def _conversations(refs: Refs) -> dict[str, str | None]:
     """The refs of sessions and transcripts, and the commits that they hold; None where one is damaged."""
     names = [f"{folder}/{name}" for folder in CONVERSATIONS for name in refs.names(folder)]
     return {name: refs.read(name) for name in names}
+
+
+def _packs(git_dir: str) -> Iterator[Problem]:
+    """Damage that hit nothing which a checkpoint needs now, but spreads to what git and upkeep make of it."""
+    with contextlib.suppress(OSError):
+        # A new pack has its name before its index has: looked at once more, it is whole.
+        suspects = mending.flawed(git_dir)
+        flaws = mending.flawed(git_dir) if suspects else {}
+        for name, flaw in sorted((name, flaws[name]) for name in suspects.keys() & flaws):
+            if os.path.exists(os.path.join(git_dir, "objects", "pack", name + ".idx")):
+                yield Problem((), None, f"{name} is damaged where no checkpoint needs it: {flaw}.")
 
 
 def _without_folder(git_dir: str) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
 """All generations of one conversation, as the tree that its ref leads to."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 from backtrail.errors import StoreDamaged, UnknownConversation
@@ -13,6 +14,8 @@ from backtraild.transcripts.layout import Assembly, Layout, checked
 from backtraild.transcripts.model import Generation
 
 TRANSCRIPTS = "refs/transcripts"
+
+_NUMBER = re.compile(rb"[0-9]{6,9}")
 
 
 class Book:
@@ -114,7 +117,6 @@ def _fill(assembly: Assembly, first: int, lines: Iterator[bytes]) -> None:
 
 
 def _numbered(entries: dict[bytes, Entry]) -> dict[int, ObjectId]:
-    try:
-        return {int(name): entry.oid for name, entry in entries.items()}
-    except ValueError as error:
-        raise StoreDamaged("A conversation in the store has something else among its generations.") from error
+    if not all(map(_NUMBER.fullmatch, entries)):
+        raise StoreDamaged("A conversation in the store has something else among its generations.")
+    return {int(name): entry.oid for name, entry in entries.items()}

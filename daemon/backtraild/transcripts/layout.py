@@ -22,7 +22,8 @@ FAN_OUT = 256
 OPEN_UP_TO = 16 * 1024
 
 _ABOUT = b"about"
-_NUMBER = re.compile(rb"[0-9]{9,}")
+_NUMBER = re.compile(rb"[0-9]{9,15}")
+_HIGHEST = 2**53  # nothing was ever counted so far
 
 
 class Place(NamedTuple):
@@ -58,6 +59,9 @@ class Layout:
         """The chunk that holds a line, and all that follow. Folders are opened as they are needed."""
         for folder in self.folders[_holding(self.folders, line) :]:
             places = self._inside(folder)
+            # A folder that occurs again under other names would have no end of chunks.
+            if not places or places[0].first != folder.first:
+                raise StoreDamaged("A conversation in the store has chunks in the wrong folder.")
             yield from places[_holding(places, line) :]
 
     def pieces(self, line: int = 0) -> Iterator[tuple[int, list[bytes]]]:
@@ -68,10 +72,16 @@ class Layout:
 
     def lines(self, start: int, stop: int) -> Iterator[bytes]:
         """Messages by their numbers. Chunks are read when their first line is asked for."""
+        at = start
         for first, lines in self.pieces(start) if start < stop else ():
-            yield from lines[max(0, start - first) : stop - first]
-            if first + len(lines) >= stop:
+            if first > at:
+                break
+            yield from lines[at - first : stop - first]
+            at = first + len(lines)
+            if at >= stop:
                 return
+        if at < stop:  # to tell fewer would have somebody ask for the others again and again
+            raise StoreDamaged(f"Message {at} of a conversation is not in the store.")
 
     def before(self, line: int) -> tuple[list[Place], list[Place]]:
         """What lies before a chunk's first line: all folders but the last, and the chunks of that one."""
@@ -195,6 +205,8 @@ def _generation(number: int, content: bytes) -> Generation:
         raise StoreDamaged(
             f"A conversation was written by a newer Backtrail (format {about.format}).", "Upgrade Backtrail."
         )
+    if not all(0 <= count <= _HIGHEST for count in (about.messages, about.bytes, about.malformed)):
+        raise StoreDamaged(f"Generation {number} of a conversation claims what no conversation has.")
     return Generation(
         number, about.messages, about.bytes, about.hash, Counter(about.redacted), about.malformed
     )

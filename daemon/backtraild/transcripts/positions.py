@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 
+from backtrail.errors import StoreFailed
 from backtraild.state import Database
 from backtraild.transcripts.reading import Position
 
@@ -40,7 +41,7 @@ class Positions:
         # One statement by itself: it may be inside somebody's transaction, or in none.
         try:
             row: _Row | None = self._database.connection.execute(statement, values).fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, StoreFailed) as error:
             _log.warning("the positions in transcript files can't be used: %s", error)
             return None
         return row

@@ -48,12 +48,13 @@ class Hub:
             self._distrust(f"inotify can't be used ({error.strerror})")
             return
         try:
-            self._inotify.watch_cookies()
+            is_heard = self._inotify.echo(COOKIE_SECONDS)
         except OSError as error:
-            # The limit of watches, most likely. Every folder will say so, and they recover one by one.
+            # The limit of watches, most likely, of which every folder will say so, and they recover one by one; or
+            # a disk that is full or fails, which says nothing about inotify: saves look at everything until then.
             _log.warning("The folder of cookies can't be watched: %s.", error.strerror)
             return
-        if not self._inotify.barrier(COOKIE_SECONDS):
+        if not is_heard:
             self._inotify.stop_reading()
             self._inotify = None
             self._distrust("inotify does not report changes on this system")

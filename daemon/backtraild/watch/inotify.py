@@ -6,6 +6,7 @@ enters it at the new one; what is reported under the old path until then is only
 the worker lists the folder after its watch has the new path.
 """
 
+import contextlib
 import ctypes
 import itertools
 import logging
@@ -76,9 +77,9 @@ class InotifyHub(InotifyFD):
         self._cookie_watch: int | None = None
         self._cookies: dict[bytes, threading.Event] = {}
         self._numbers = itertools.count(1)
-        os.makedirs(cookie_folder, 0o700, exist_ok=True)
-        for leftover in os.listdir(cookie_folder):
-            os.unlink(os.path.join(cookie_folder, leftover))
+        with contextlib.suppress(OSError):  # left for the next start, as on a disk that is full
+            for leftover in os.listdir(cookie_folder):
+                os.unlink(os.path.join(cookie_folder, leftover))
         self.start()
 
     def attach(self, dirt: Dirt) -> "InotifyWatcher":
@@ -130,16 +131,22 @@ class InotifyHub(InotifyFD):
         A file made in a folder of our own is reported through the same queue, behind all that was there. If
         the queue has overflowed meanwhile, everything is marked instead, which is as good.
         """
+        try:
+            return self.echo(seconds)
+        except OSError:
+            return False
+
+    def echo(self, seconds: float) -> bool:
+        """Does an event of our own come back? An OSError where none can be caused, at least for now."""
         name = b"%d" % next(self._numbers)
         seen = self._cookies[name] = threading.Event()
         path = os.path.join(self._cookie_folder, name)
         try:
             self.watch_cookies()
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-            os.unlink(path)
+            with contextlib.suppress(OSError):  # it was seen to be made, and goes at the next start
+                os.unlink(path)
             return seen.wait(seconds)
-        except OSError:
-            return False
         finally:
             del self._cookies[name]
 

@@ -12,12 +12,14 @@ from backtraild.workspace.pieces import Piece
 from backtraild.workspace.pruner import PruneResult
 from backtraild.workspace.restoring import RestoreResult
 from backtraild.workspace.rewinds import Rewind, RewindNote, RewindPlan, Scope, note_of
+from backtraild.workspace.room import Bound, Refusal, Room
 from backtraild.workspace.verify import verify
 from backtraild.workspace.versions import Version, VersionPage
 from backtraild.workspace.workspace import Workspace
 
 __all__ = [
     "BEFORE_TURN",
+    "Bound",
     "History",
     "Line",
     "Origin",
@@ -25,10 +27,12 @@ __all__ = [
     "Piece",
     "Problem",
     "PruneResult",
+    "Refusal",
     "RestoreResult",
     "Rewind",
     "RewindNote",
     "RewindPlan",
+    "Room",
     "Scope",
     "Verification",
     "Version",

@@ -9,13 +9,27 @@ from datetime import UTC, datetime
 from backtrail.errors import StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import to_text
 from backtraild import naming
-from backtraild.model import TREE_MODE, Change, Changes, Checkpoint, Diff, Entry, FileChange, Path, is_below
+from backtraild.model import (
+    TREE_MODE,
+    Change,
+    Changes,
+    Checkpoint,
+    Diff,
+    Entry,
+    FileChange,
+    Kind,
+    Path,
+    is_below,
+)
 from backtraild.state import Query
 from backtraild.store import ContentSource, describe, measure, pairs, restrict, trees, unified
+from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
+from backtraild.workspace.remedy import Remedy
 
 _BATCH = 100
+_UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +43,10 @@ class Page:
 class History:
     """What is in the store, and how the disk differs from it."""
 
-    def __init__(self, parts: Parts, recorder: Recorder) -> None:
+    def __init__(self, parts: Parts, recorder: Recorder, remedy: Remedy) -> None:
         self._parts = parts
         self._recorder = recorder
+        self._remedy = remedy
 
     def get(self, name: str) -> Checkpoint:
         """A checkpoint by any of its names, with all of its changes where those can still be told."""
@@ -39,8 +54,23 @@ class History:
 
     def find(self, name: str) -> Checkpoint:
         """A checkpoint by any of its names, with at most the first thousand changes."""
-        self._recorder.catch_up()
-        return self._parts.store.get(naming.resolve(name, _Names(self._parts), datetime.now(UTC)))
+        return self._parts.store.get(self.number(name))
+
+    def number(self, name: str) -> int:
+        """The number of a checkpoint, which may be damaged."""
+        names = _Names(self._parts)
+        return self._recorder.asked(lambda: naming.resolve(name, names, datetime.now(UTC)))
+
+    def find_any(self, name: str) -> Checkpoint:
+        """The same, with what is left to be told of one that is damaged."""
+        number = self.number(name)
+        try:
+            return self._parts.store.get(number)
+        except StoreDamaged as error:
+            commit_id = self._parts.store.commit_of(number) or ""
+            return Checkpoint(
+                number, commit_id, "", Kind.AUTO, f"Damaged: {error.message}", _UNKNOWN, (), 0, 0, 0
+            )
 
     def newest(self) -> int | None:
         """The newest checkpoint's number; None where there is none."""
@@ -65,20 +95,22 @@ class History:
 
     def touching(self, path: Path, first: int) -> Iterator[Checkpoint]:
         """Checkpoints from a number on that changed a path or something below it, oldest first."""
-        self._recorder.catch_up()
-        while rows := self._parts.index.touching(path, first, _BATCH):
+        while rows := self._touching(path, first):
             for number, certain in rows:
                 first = number + 1
-                with contextlib.suppress(StoreDamaged):  # not listed: what is listed can be restored
-                    checkpoint = self._parts.store.get(number)
-                    if certain or self._touches(checkpoint, path):
-                        yield checkpoint
+                checkpoint = self._listed(number)
+                if checkpoint is not None and (certain or self._touches(checkpoint, path)):
+                    yield checkpoint
+
+    def _touching(self, path: Path, first: int) -> Sequence[tuple[int, bool]]:
+        return self._recorder.asked(lambda: self._parts.index.touching(path, first, _BATCH))
 
     def changed(self, checkpoint: Checkpoint, path: Path) -> tuple[FileChange, ...]:
         """What a checkpoint changed at a path or below it."""
         if not checkpoint.files_changed_complete and self._parent_tree_is_left(checkpoint):
-            changes = self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree)
-            return describe(restrict(changes, [path]), self._parts.store.objects).files
+            with contextlib.suppress(StoreDamaged):  # of a pruned checkpoint's trees, only some may be left
+                changes = self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree)
+                return describe(restrict(changes, [path]), self._parts.store.objects).files
         return tuple(change for change in checkpoint.files_changed if _is_of(change, path))
 
     def read(self, name: str, path: Path) -> Iterator[bytes]:
@@ -114,17 +146,24 @@ class History:
 
     def _matching(self, query: Query) -> Iterator[Checkpoint]:
         """Checkpoints one by one; the index is asked again as long as somebody wants more."""
-        self._recorder.catch_up()
         before = query.before
-        while rows := self._parts.index.select(replace(query, before=before, limit=query.limit + 1)):
+        while rows := self._selected(replace(query, before=before, limit=query.limit + 1)):
             for number, certain in rows:
                 before = number
-                try:
-                    checkpoint = self._parts.store.get(number)
-                except StoreDamaged:
-                    continue  # not listed: what is listed can be restored
-                if certain or self._touches(checkpoint, query.path or b""):
+                checkpoint = self._listed(number)
+                if checkpoint is not None and (certain or self._touches(checkpoint, query.path or b"")):
                     yield checkpoint
+
+    def _listed(self, number: int) -> Checkpoint | None:
+        """A checkpoint; None if it is damaged, because what is listed can be restored."""
+        try:
+            return self._parts.store.get(number)
+        except StoreDamaged as damage:
+            self._remedy.met(damage, number)
+            return None
+
+    def _selected(self, query: Query) -> Sequence[tuple[int, bool]]:
+        return self._recorder.asked(lambda: self._parts.index.select(query))
 
     def _touches(self, checkpoint: Checkpoint, path: Path) -> bool:
         """Did this checkpoint change a path? Asked only where the index does not know."""
@@ -132,14 +171,22 @@ class History:
             return True  # nobody can tell any more: better shown than lost
         old = checkpoint.parent_tree
         read = self._parts.store.objects.read_tree
-        before = None if old is None else trees.find(bytes.fromhex(old), path, read)
-        return before != self.entry(checkpoint, path)
+        try:
+            before = None if old is None else trees.find(bytes.fromhex(old), path, read)
+            return before != self.entry(checkpoint, path)
+        except StoreDamaged as damage:
+            self._remedy.met(damage)
+            return True
 
     def _complete(self, checkpoint: Checkpoint) -> Checkpoint:
         if checkpoint.files_changed_complete or not self._parent_tree_is_left(checkpoint):
             return checkpoint
-        changes = self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree)
-        files: tuple[FileChange, ...] = describe(changes, self._parts.store.objects).files
+        try:
+            changes = self._parts.changes_between(checkpoint.parent_tree, checkpoint.tree)
+        except StoreDamaged as damage:  # as far as its commit tells
+            self._remedy.met(damage)
+            return checkpoint
+        files: tuple[FileChange, ...] = describe(changes, ForgivingContent(self._parts.store.objects)).files
         return replace(checkpoint, files_changed=files)
 
     def _parent_tree_is_left(self, checkpoint: Checkpoint) -> bool:

@@ -1,13 +1,17 @@
 """The parts of an opened workspace, and how they are brought into agreement."""
 
+import contextlib
 import os
 from dataclasses import dataclass
 
 from backtrail.errors import StoreDamaged
-from backtraild import formats
+from backtraild import durable, formats
 from backtraild.model import Changes, ObjectId, WorkspaceConfig
 from backtraild.state import Database, Index, Skips, StatTable, TableLost
 from backtraild.store import EMPTY_TREE, Store, trees
+from backtraild.workspace.forgiving import forgiving
+from backtraild.workspace.room import Room
+from backtraild.workspace.suspicion import Suspicion
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,12 @@ class Parts:
     folder: str
     config: WorkspaceConfig
     store: Store
+    room: Room
     database: Database
     table: StatTable
     skips: Skips
     index: Index
+    suspicion: Suspicion
 
     @property
     def journal(self) -> str:
@@ -35,19 +41,23 @@ class Parts:
 
 def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:
     """Open the store of a workspace, making it where there is none."""
-    os.makedirs(folder, 0o700, exist_ok=True)
+    durable.make_folder(folder)
     formats.upgrade(folder)
     store = Store.create(os.path.join(folder, "repo.git"))
+    suspicion = Suspicion()
+    suspicion.note(store.mended)
     database = Database(os.path.join(folder, "state.db"))
     return Parts(
         root=os.fsencode(root),
         folder=folder,
         config=config,
         store=store,
+        room=Room(folder, store, config),
         database=database,
         table=StatTable(database),
         skips=Skips(database),
         index=Index(database),
+        suspicion=suspicion,
     )
 
 
@@ -64,18 +74,25 @@ def reconcile(parts: Parts) -> None:
 
 def _reconcile(parts: Parts) -> None:
     with parts.database.transaction():
-        _reconcile_index(parts)
-        _reconcile_stats(parts)
+        agree(parts)
+
+
+def agree(parts: Parts) -> None:
+    """Bring the table into agreement with git, inside the caller's transaction."""
+    _reconcile_index(parts)
+    _reconcile_stats(parts)
 
 
 def _reconcile_index(parts: Parts) -> None:
     present, indexed = set(parts.store.numbers), parts.index.numbers()
     parts.index.remove(indexed - present)
-    for number in sorted(present - indexed):
+    unlisted = set()
+    for number in sorted(present - (indexed - parts.suspicion.unlisted)):
         try:
             parts.index.add(parts.store.get(number))
         except StoreDamaged:
-            continue  # not listed: what is listed can be restored
+            unlisted.add(number)  # what is listed can be restored
+    parts.suspicion.unlisted = unlisted
 
 
 def _reconcile_stats(parts: Parts) -> None:
@@ -89,9 +106,21 @@ def _reconcile_stats(parts: Parts) -> None:
         changes = parts.changes_between(parts.table.tree, tree)
     except StoreDamaged:  # the tree that the rows describe is gone: begin anew
         parts.table.clear()
-        changes = parts.changes_between(None, tree)
+        changes = _readable(parts, tree)
     # Rows of changed files are marked, so that the next look reads those files and no others.
     parts.table.follow(changes, tree)
+
+
+def _readable(parts: Parts, tree: str) -> Changes:
+    """The files of a tree that can still be found; a healing look at the disk finds the others."""
+    try:
+        return parts.changes_between(None, tree)
+    except StoreDamaged as error:
+        parts.suspicion.raise_for(error.message)
+        parts.suspicion.partial = True
+    with contextlib.suppress(StoreDamaged):
+        return dict(trees.compare(EMPTY_TREE, _tree_id(tree), forgiving(parts.store.objects.read_tree)))
+    return {}
 
 
 def _tree_id(tree: str | None) -> ObjectId:

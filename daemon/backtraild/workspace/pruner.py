@@ -1,16 +1,15 @@
 """Letting go of the checkpoints that retention no longer keeps.
 
-Only refs and rows go. The space on the disk that nothing holds any more is freed by maintenance, not here.
+Only refs and rows go. The space on the disk that nothing holds any more is given back by upkeep, not here.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from backtraild.retention import Candidate, Decision, Verdict, decide
-from backtraild.state import TableLost
-from backtraild.workspace.parts import Parts, reconcile
+from backtraild.retention import Candidate, Decision, Ranking, Verdict, believed, decide, rank
+from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.restorer import Restorer
 
@@ -37,27 +36,37 @@ class Pruner:
         self._recorder = recorder
         self._restorer = restorer
 
-    def plan(self, *, dry_run: bool) -> PruneResult:
-        """What retention says now. A checkpoint that can't be read is not decided about, and stays."""
-        self._recorder.catch_up()
+    def plan(self, *, dry_run: bool, spare: int = 0, asked: bool = True) -> PruneResult:
+        """What retention says now. A checkpoint that can't be read is not decided about, and stays.
+
+        Where there are too many, places for `spare` more are made. Unless somebody `asked` for it, a clock that has
+        jumped ahead is not believed at once.
+        """
+        candidates, now = self._candidates(), datetime.now(UTC)
         verdict = decide(
-            self._candidates(),
-            datetime.now(UTC),
+            candidates,
+            now if asked else _believed(candidates, now),
             self._parts.config.max_checkpoints,
             self._restorer.needed_by_undo(),
+            spare=spare,
         )
         return _result(verdict, dry_run)
 
+    def rank(self) -> Ranking:
+        """What to keep first where there is no room for everything."""
+        candidates = self._candidates()
+        now = _believed(candidates, datetime.now(UTC))
+        return rank(candidates, now, self._restorer.needed_by_undo())
+
     def _candidates(self) -> list[Candidate]:
         """All that is to be known is in the table: no commit is read."""
-        try:
-            with self._parts.database.transaction():
-                rows = self._parts.index.outline()
-        except TableLost:
-            reconcile(self._parts)
-            rows = self._parts.index.outline()
+        rows = self._recorder.asked(self._parts.index.outline)
         pinned = self._parts.store.pinned
         return [Candidate(number, time, kind, number in pinned) for number, time, kind in rows]
+
+
+def _believed(candidates: Sequence[Candidate], now: datetime) -> datetime:
+    return believed([candidate.timestamp for candidate in candidates], now)
 
 
 def _result(verdict: Verdict, dry_run: bool) -> PruneResult:

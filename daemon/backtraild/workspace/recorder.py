@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from backtrail.errors import StoreFailed, WorkspaceUnavailable
+from backtrail.errors import StoreDamaged, StoreFailed, WorkspaceUnavailable
 from backtraild.ignore import FolderRules
 from backtraild.meter import Meter
 from backtraild.model import Changes, Checkpoint, Intent, Path
@@ -14,6 +14,7 @@ from backtraild.scan import Observer, Scanner, ScanResult, crawl
 from backtraild.state import TableLost
 from backtraild.store import (
     LISTED_CHANGES,
+    ContentSource,
     Draft,
     PackWriter,
     PendingContent,
@@ -22,7 +23,9 @@ from backtraild.store import (
     describe,
     summary,
 )
-from backtraild.workspace.parts import Parts, reconcile
+from backtraild.workspace.forgiving import ForgivingContent
+from backtraild.workspace.healer import Healer
+from backtraild.workspace.parts import Parts, agree, reconcile
 from backtraild.workspace.root import Root
 
 _Answer = TypeVar("_Answer")
@@ -47,6 +50,7 @@ class Recorder:
         self.root = Root(parts.root, parts.database, parts.table)
         self.unsettled: frozenset[Path] = frozenset()
         self._table_is_behind = False
+        self._beginnings = parts.database.beginnings
 
     def save(
         self,
@@ -63,11 +67,30 @@ class Recorder:
         check_message(intent.message or "")
         if intent.request is not None:
             check_request(intent.request)
-        try:
-            return self._save(intent, dirty, allow_empty=allow_empty, force=force)
-        except TableLost:
-            # Its rows come from the newest checkpoint now and match no file: everything is read again.
-            return self._save(intent, None, allow_empty=allow_empty, force=force)
+        for _ in range(2):
+            try:
+                return self._save(intent, dirty, allow_empty=allow_empty, force=force)
+            except TableLost:
+                # Its rows come from the newest checkpoint now and match no file: everything is read again.
+                dirty = None
+            except StoreDamaged as error:
+                if self._parts.suspicion.reason is not None:
+                    raise
+                self._parts.suspicion.raise_for(error.message)
+        return self._save(intent, dirty, allow_empty=allow_empty, force=force)
+
+    def heal(self, reason: str) -> None:
+        """Have the store hold again what it lacks and the disk still has; no checkpoint is made."""
+        parts, healer = self._parts, Healer(self._parts)
+        parts.suspicion.raise_for(reason)
+        self.root.check()
+        self._agreed_base()
+        healer.mend()
+        with self._pack(healing=True) as pack, _rolled_back(parts):
+            healer.begin(pack)
+            self._scan(pack, None, enforce_limits=False)
+            parts.store.finish(pack)
+            healer.end(pack, partial=parts.suspicion.partial)
 
     def _save(
         self, intent: Intent, dirty: Iterable[Path] | None, *, allow_empty: bool, force: bool
@@ -78,15 +101,27 @@ class Recorder:
         checkpoint: Checkpoint | None = None
         parts = self._parts
         base = self._agreed_base()
+        healer = None
+        if parts.suspicion.reason is not None:
+            dirty, healer = None, Healer(parts)
+            healer.mend()
         try:
-            with parts.database.transaction(), self._pack() as pack:
+            with parts.database.transaction(), self._pack(healing=healer is not None) as pack:
+                if healer is not None:
+                    healer.begin(pack)
                 found = self._scan(pack, dirty, enforce_limits=base is None and not force)
                 self._check_still(folder)
                 self.root.remember(folder)
-                if found.changes or allow_empty or base is None:
-                    checkpoint = self._commit(pack, base, found.changes, intent)
+                if healer is not None and not allow_empty and healer.tree(pack).hex() == base:
+                    # What the rows lacked is on the disk as the newest checkpoint has it: nothing has changed.
+                    parts.store.finish(pack)
+                    parts.table.adopt(base, found.changes)
+                elif found.changes or allow_empty or base is None:
+                    checkpoint = self._commit(pack, base, found.changes, intent, healer)
                     parts.table.adopt(checkpoint.tree, found.changes)
                     parts.index.add(checkpoint)
+                if healer is not None:
+                    healer.end(pack, partial=False)
         except StoreFailed:
             if checkpoint is None:
                 raise
@@ -99,13 +134,12 @@ class Recorder:
         """Let go of checkpoints."""
         try:
             # The rows first: one without its ref then always means that a ref was lost.
-            with self._parts.database.transaction():
+            with self._parts.database.transaction(durable=True):
                 self._parts.index.remove(numbers)
         except StoreFailed:
             self._table_is_behind = True  # git lets go of them, and git is the truth
         try:
-            for number in numbers:
-                self._parts.store.delete(number)
+            self._parts.store.delete_many(numbers)
         except BaseException:
             self._table_is_behind = True  # those that are left get their rows again
             raise
@@ -116,9 +150,10 @@ class Recorder:
 
     def catch_up(self) -> None:
         """Make sure that the table knows every checkpoint, also after it could not be written."""
-        if self._table_is_behind:
+        if self._table_is_behind or self._beginnings != self._parts.database.beginnings:
             reconcile(self._parts)
             self._table_is_behind = False
+            self._beginnings = self._parts.database.beginnings
 
     def made_for(self, request: str) -> Checkpoint | None:
         """The checkpoint that was made for a request; None if none was, or if it is deleted."""
@@ -128,13 +163,26 @@ class Recorder:
 
     def asked(self, question: Callable[[], _Answer]) -> _Answer:
         """What the table answers, brought up to date, and made anew if it turns out to be damaged."""
-        self.catch_up()
+        if self._parts.database.connection.in_transaction:  # of a look that is under way
+            return question()
+        try:
+            self.catch_up()
+        except StoreFailed:
+            return self._asked_in_passing(question)
         try:
             with self._parts.database.transaction():
                 return question()
         except TableLost:
-            reconcile(self._parts)
+            self.catch_up()
             return question()
+
+    def _asked_in_passing(self, question: Callable[[], _Answer]) -> _Answer:
+        """The table can't be written, as on a full disk: in memory it is right for as long as one answer takes."""
+        answers = []
+        with _rolled_back(self._parts):
+            agree(self._parts)
+            answers.append(question())
+        return answers[0]
 
     @contextlib.contextmanager
     def look(self) -> Iterator[Look]:
@@ -165,8 +213,8 @@ class Recorder:
         return base
 
     @contextlib.contextmanager
-    def _pack(self) -> Iterator[PackWriter]:
-        pack = self._parts.store.new_pack()
+    def _pack(self, *, healing: bool = False) -> Iterator[PackWriter]:
+        pack = self._parts.store.healing_pack() if healing else self._parts.store.new_pack()
         try:
             yield pack
         finally:
@@ -193,10 +241,16 @@ class Recorder:
                 "Nothing was acknowledged. Look at free space and permissions, then try again.",
             ) from error
 
-    def _commit(self, pack: PackWriter, base: str | None, changes: Changes, intent: Intent) -> Checkpoint:
+    def _commit(
+        self, pack: PackWriter, base: str | None, changes: Changes, intent: Intent, healer: Healer | None
+    ) -> Checkpoint:
         parts = self._parts
-        tree = parts.store.write_tree(pack, base, changes)
-        told = describe(changes, PendingContent(pack, parts.store.objects))
+        content: ContentSource = PendingContent(pack, parts.store.objects)
+        if healer is None:
+            tree = parts.store.write_tree(pack, base, changes)
+        else:
+            tree, content = healer.tree(pack), ForgivingContent(content)
+        told = describe(changes, content)
         count = len(told.files)
         draft = Draft(
             kind=intent.kind,

@@ -1,25 +1,55 @@
 """Going back: the state before is saved first, so that every restore can be undone."""
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backtrail.errors import NothingToDo, StoreDamaged, UnknownPath, UsageError
+from backtrail.errors import (
+    NothingToDo,
+    StoreDamaged,
+    StoreFailed,
+    UnknownCheckpoint,
+    UnknownPath,
+    UsageError,
+)
 from backtrail.pathtext import from_text, to_text
-from backtraild import durable
 from backtraild.meter import Meter
 from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path, is_below
-from backtraild.restore import Conflict, Outcome, Plan, Reason, apply, effort, make_plan, pending, recover
+from backtraild.restore import (
+    Conflict,
+    Outcome,
+    Plan,
+    Reason,
+    apply,
+    effort,
+    forget,
+    make_plan,
+    pending,
+    recover,
+    refuse_barred,
+)
 from backtraild.store import restrict
+from backtraild.workspace.accounts import (
+    CONFLICTS,
+    REQUEST,
+    context_of,
+    context_told_by,
+    expected_outcome,
+    message_of,
+    note_of,
+    plan_fingerprint,
+    result_of,
+    unrecorded,
+)
 from backtraild.workspace.history import History, compose
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
+from backtraild.workspace.remedy import Remedy
 from backtraild.workspace.restoring import RestoreResult
 from backtraild.workspace.reversals import Reversals
-from backtraild.workspace.rewinds import REWIND, RewindNote, fingerprint
+from backtraild.workspace.rewinds import REWIND, RewindNote
 
-_REQUEST, _CONFLICTS = "request", "conflicts"
 _CONFLICTS_TOLD = 100  # a commit holds only so much
 
 
@@ -27,9 +57,16 @@ class Restorer:
     """Restores and undoes, with a checkpoint before and one after."""
 
     def __init__(
-        self, parts: Parts, recorder: Recorder, history: History, reversals: Reversals, meter: Meter
+        self,
+        parts: Parts,
+        recorder: Recorder,
+        history: History,
+        reversals: Reversals,
+        remedy: Remedy,
+        meter: Meter,
     ) -> None:
         self._parts = parts
+        self._remedy = remedy
         self._reversals = reversals
         self._meter = meter
         self._recorder = recorder
@@ -50,23 +87,28 @@ class Restorer:
         `dirty` names what may have changed since the newest checkpoint; without it everything is looked at.
         As part of a rewind, it is recorded even where no file differs.
         """
-        return self._go_back(self._history.find(name), paths, dirty, _note(request, rewind))
+        target = self._remedy.healed(lambda: self._history.find(name))
+        return self._go_back(target, paths, dirty, note_of(request, rewind))
 
     def rewind_conversation(
         self, rewind: RewindNote, *, dirty: Iterable[Path] | None = None, request: str | None = None
     ) -> RestoreResult:
         """Record that a conversation goes back while all files stay; what is dirty is saved before."""
-        return self._record_only(dirty, _note(request, rewind))
+        return self._record_only(dirty, note_of(request, rewind))
 
     def preview(self, name: str, paths: Sequence[Path] = ()) -> RestoreResult:
         """What `restore` would do now, without doing any of it."""
+        return self._remedy.healed(lambda: self._preview(name, paths))
+
+    def _preview(self, name: str, paths: Sequence[Path]) -> RestoreResult:
         target = self._history.find(name)
         with self._recorder.look() as look:
             since = compose(self._history.changes_since(target), look.changes)
             changes = {path: Change(change.new, change.old) for path, change in since.items()}
             plan = self._plan(target, changes, paths)
         return replace(
-            _result(target, None, None, _as_outcome(plan), dry_run=True), fingerprint=_fingerprint(plan)
+            result_of(target, None, None, expected_outcome(plan), dry_run=True),
+            fingerprint=plan_fingerprint(plan),
         )
 
     def undo(self, *, dirty: Iterable[Path] | None = None, request: str | None = None) -> RestoreResult:
@@ -77,16 +119,26 @@ class Restorer:
         if last is None or "safety" not in last.metadata:
             raise NothingToDo("There is no restore to undo.")
         inverse = self._reversals.inverse(last)
-        note = {"undoes": last.number, **_note(request, inverse)}
+        note = {"undoes": last.number, **note_of(request, inverse)}
         if inverse is not None and not inverse.scope.has_files:
             return self._record_only(dirty, note)
-        safety = self._parts.store.get(int(last.metadata["safety"]))
         paths = [from_text(path) for path in last.metadata["paths"]]
-        return self._go_back(safety, paths, dirty, note)
+        return self._go_back(self._state_before(last), paths, dirty, note)
+
+    def _state_before(self, restore: Checkpoint) -> Checkpoint:
+        number = int(restore.metadata["safety"])
+        if not self._parts.store.has(number):  # retention keeps it, but its owner may delete it
+            raise UnknownCheckpoint(
+                f"The state before the last restore was checkpoint {number}, which was deleted.",
+                "`backtrail list` shows what can be restored instead.",
+            )
+        return self._parts.store.get(number)
 
     def needed_by_undo(self) -> frozenset[int]:
-        """The checkpoints without which the last restore, be it recorded yet or not, could not be undone."""
-        needed = {(pending(self._parts.journal) or {}).get("safety")}
+        """The checkpoints without which the last restore could not be undone, or finished if it is not."""
+        unfinished = pending(self._parts.journal) or {}
+        # What it restores is needed as well: its files may not all be in place yet.
+        needed = {unfinished.get("safety"), unfinished.get("restored")}
         with contextlib.suppress(StoreDamaged):  # then it can't be undone anyway
             last = self._reversals.last_restore()
             needed |= set() if last is None else {last.number, last.metadata.get("safety")}
@@ -111,7 +163,7 @@ class Restorer:
         context = pending(self._parts.journal) or {}
         if context and self._is_recorded(context):
             # It was over, only the journal was left. Files may have been edited since: they stay.
-            durable.remove_file(self._parts.journal)
+            forget(self._parts.journal)
             return
         parts = self._parts
 
@@ -126,13 +178,13 @@ class Restorer:
         self.recover()  # an earlier one may be in place but not yet recorded
         self._reversals.catch_up()
         saved = self._save_before(target, dirty, allow_empty=False)
-        newest = self._parts.store.newest_tree()
-        plan = self._plan(target, self._parts.changes_between(newest, target.tree), paths)
+        plan = self._remedy.healed(lambda: self._plan(target, self._changes_to(target), paths))
         if plan.is_empty and REWIND not in note:
-            return _result(target, saved, None, _as_outcome(plan), dry_run=False)
+            return result_of(target, saved, None, expected_outcome(plan), dry_run=False)
         # Even where nothing was new to save, the state before gets a checkpoint of its own for `undo`.
-        safety = saved or self._save_before(target, (), allow_empty=True)
-        context = _context_of(target, safety, paths, note)
+        with self._parts.room.for_restore():
+            safety = saved or self._save_before(target, (), allow_empty=True)
+        context = context_of(target, safety, paths, note)
         recorded: list[Checkpoint | None] = []
 
         def record(done: Outcome) -> None:
@@ -140,15 +192,23 @@ class Restorer:
             recorded.append(self._record(context, touched, done.conflicts))
 
         parts = self._parts
-        progress = self._meter.begin("writing", effort(plan))
-        outcome = apply(
-            parts.root, plan, parts.store.objects, parts.journal, context, record=record, progress=progress
-        )
+        # Damage is met before the first byte is written: the same plan can be tried again.
+        outcome = self._remedy.healed(lambda: self._apply(plan, context, record))
         if plan.is_empty:
             record(outcome)  # a rewind in which no file differs
         if REWIND in note:
-            self._reversals.finish()
-        return _result(target, safety, recorded[0], outcome, dry_run=False)
+            with parts.room.for_restore():
+                self._reversals.finish()
+        return result_of(target, safety, recorded[0], outcome, dry_run=False)
+
+    def _apply(self, plan: Plan, context: Mapping[str, Any], record: Callable[[Outcome], None]) -> Outcome:
+        parts, progress = self._parts, self._meter.begin("writing", effort(plan))
+        return apply(
+            parts.root, plan, parts.store.objects, parts.journal, context, record=record, progress=progress
+        )
+
+    def _changes_to(self, target: Checkpoint) -> Changes:
+        return self._parts.changes_between(self._parts.store.newest_tree(), target.tree)
 
     def _record_only(self, dirty: Iterable[Path] | None, note: Mapping[str, Any]) -> RestoreResult:
         """A checkpoint that changes no file, for what happens to a conversation alone."""
@@ -156,9 +216,9 @@ class Restorer:
         self._reversals.catch_up()
         self._recorder.save(Intent(Kind.PRE_RESTORE, "Before rewinding the conversation"), dirty)
         newest = self._history.find("@")
-        recorded = self._record(_context_of(newest, newest, (), note), (), ())
+        recorded = self._record(context_of(newest, newest, (), note), (), ())
         self._reversals.finish()
-        return _result(newest, newest, recorded, Outcome((), (), (), self._count(()), ()), dry_run=False)
+        return result_of(newest, newest, recorded, Outcome((), (), (), self._count(()), ()), dry_run=False)
 
     def _save_before(
         self, target: Checkpoint, dirty: Iterable[Path] | None, *, allow_empty: bool
@@ -167,9 +227,10 @@ class Restorer:
         return self._recorder.save(intent, dirty, allow_empty=allow_empty)
 
     def _is_recorded(self, context: Mapping[str, Any]) -> bool:
-        newest = self._parts.store.newest
-        last = None if newest is None else self._parts.store.get(newest)
-        return last is not None and last.kind is Kind.RESTORE and _context(last) == context
+        newest, last = self._parts.store.newest, None
+        with contextlib.suppress(StoreDamaged):  # what can't be read is no record
+            last = None if newest is None else self._parts.store.get(newest)
+        return last is not None and last.kind is Kind.RESTORE and context_told_by(last) == context
 
     def _told_again(self, made: Checkpoint) -> RestoreResult:
         """The result of a restore from what it recorded."""
@@ -180,27 +241,43 @@ class Restorer:
         written = tuple(sorted(path for path, change in changes.items() if change.new is not None))
         deleted = tuple(sorted(path for path, change in changes.items() if change.new is None))
         conflicts = tuple(
-            Conflict(from_text(path), Reason[name]) for path, name in made.metadata.get(_CONFLICTS, ())
+            Conflict(from_text(path), Reason[name]) for path, name in made.metadata.get(CONFLICTS, ())
         )
         unchanged = len(restrict(compare(None, made.tree), paths)) - len(written)
         done = Outcome(written, deleted, (), unchanged, conflicts)
-        return _result(get(int(made.metadata["restored"])), safety, made, done, dry_run=False)
+        return result_of(get(int(made.metadata["restored"])), safety, made, done, dry_run=False)
 
     def _record(
         self, context: Mapping[str, Any], touched: Iterable[Path] | None, conflicts: Sequence[Conflict]
     ) -> Checkpoint | None:
         told = [(to_text(conflict.path), conflict.reason.name) for conflict in conflicts[:_CONFLICTS_TOLD]]
-        metadata = {**context, **({_CONFLICTS: told} if told else {})}
-        request = metadata.pop(_REQUEST, None)
+        metadata = {**context, **({CONFLICTS: told} if told else {})}
+        request = metadata.pop(REQUEST, None)
         session = metadata.get(REWIND, {}).get("session")
-        intent = Intent(Kind.RESTORE, _message(context), session, metadata=metadata, request=request)
-        return self._recorder.save(intent, touched, allow_empty=True)
+        intent = Intent(Kind.RESTORE, message_of(context), session, metadata=metadata, request=request)
+        with self._parts.room.for_restore():  # the files are in place: that must not fail for want of room
+            try:
+                return self._recorder.save(intent, touched, allow_empty=True)
+            except StoreDamaged as error:
+                raise unrecorded(error) from error
+            except StoreFailed:
+                return self._record_in_spare_room(intent, touched)
+
+    def _record_in_spare_room(self, intent: Intent, touched: Iterable[Path] | None) -> Checkpoint | None:
+        """The files are in place, which may have taken the last of a disk that holds the store as well."""
+        try:
+            with self._parts.store.in_spare_room():
+                return self._recorder.save(intent, touched, allow_empty=True)
+        except StoreFailed as error:
+            raise unrecorded(error) from error
 
     def _plan(self, target: Checkpoint, changes: Changes, paths: Sequence[Path]) -> Plan:
         wanted = restrict(changes, paths)
         self._check_paths(target, wanted, paths)
         differing = sum(1 for change in wanted.values() if change.old is not None)
-        return make_plan(self._parts.root, wanted, self._count(paths) - differing)
+        plan = make_plan(self._parts.root, wanted, self._count(paths) - differing)
+        refuse_barred(self._parts.root, plan)
+        return plan
 
     def _count(self, paths: Sequence[Path]) -> int:
         """Files at these paths; one that lies in a folder which is named too counts once."""
@@ -215,74 +292,3 @@ class Restorer:
                     f"Neither checkpoint {target.number} nor the workspace has anything at {to_text(path)}.",
                     f"`backtrail show {target.number}` lists what it holds.",
                 )
-
-
-def _note(request: str | None, rewind: RewindNote | None = None) -> dict[str, Any]:
-    asked = {} if request is None else {_REQUEST: request}
-    return asked if rewind is None else {**asked, **rewind.metadata()}
-
-
-def _context_of(
-    target: Checkpoint, safety: Checkpoint | None, paths: Sequence[Path], note: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What the journal of a restore holds, and the checkpoint that records it."""
-    return {
-        "restored": target.number,
-        "safety": safety.number if safety else None,
-        "paths": [to_text(path) for path in paths],
-        **note,
-    }
-
-
-def _message(context: Mapping[str, Any]) -> str:
-    if "undoes" in context:
-        return f"Undid restore {context['undoes']}"
-    rewind = context.get(REWIND)
-    if rewind is None:
-        return f"Restored checkpoint {context['restored']}"
-    side = "before" if rewind["before"] else "after"
-    return f"Rewound session {rewind['session']} to {side} turn {rewind['turn']}"
-
-
-def _fingerprint(plan: Plan) -> str:
-    writes = [(write.path, write.old, write.new) for write in plan.writes]
-    modes = [(change.path, change.old, change.new) for change in plan.mode_changes]
-    deletes = [(delete.path, delete.old) for delete in plan.deletes]
-    return fingerprint(writes, modes, deletes, plan.conflicts)
-
-
-def _context(recorded: Checkpoint) -> dict[str, Any]:
-    """What the journal of a restore held, told by the checkpoint that records it."""
-    told = {name: value for name, value in recorded.metadata.items() if name != _CONFLICTS}
-    return {**told, **_note(recorded.request)}
-
-
-def _as_outcome(plan: Plan) -> Outcome:
-    """What carrying out a plan will have done, if nothing comes in between."""
-    return Outcome(
-        tuple(write.path for write in plan.writes),
-        tuple(delete.path for delete in plan.deletes),
-        tuple(change.path for change in plan.mode_changes),
-        plan.unchanged,
-        plan.conflicts,
-    )
-
-
-def _result(
-    target: Checkpoint,
-    safety: Checkpoint | None,
-    result: Checkpoint | None,
-    done: Outcome,
-    *,
-    dry_run: bool,
-) -> RestoreResult:
-    return RestoreResult(
-        checkpoint=target,
-        safety_checkpoint=safety,
-        result=result,
-        written=tuple(sorted({*done.written, *done.mode_changed})),
-        deleted=done.deleted,
-        unchanged=done.unchanged,
-        conflicts=done.conflicts,
-        dry_run=dry_run,
-    )

@@ -8,6 +8,7 @@ from backtrail.errors import NothingToDo
 from backtraild.meter import Meter, silent
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
 from backtraild.redaction import Redactor
+from backtraild.retention import Ranking
 from backtraild.scan import NoObserver, Observer
 from backtraild.sessions import Sessions
 from backtraild.state import Query
@@ -21,10 +22,14 @@ from backtraild.workspace.pieces import Pieces
 from backtraild.workspace.pins import TemporaryPins
 from backtraild.workspace.pruner import Pruner, PruneResult
 from backtraild.workspace.recorder import Recorder
+from backtraild.workspace.reinstating import reinstate
+from backtraild.workspace.remedy import Remedy
 from backtraild.workspace.restorer import Restorer
 from backtraild.workspace.restoring import RestoreResult
 from backtraild.workspace.reversals import Reversals
 from backtraild.workspace.rewinder import Rewinder
+from backtraild.workspace.rubbish import Rubbish
+from backtraild.workspace.suspicion import Healing
 from backtraild.workspace.versions import Versions
 
 
@@ -49,7 +54,8 @@ class Workspace:
         self._parts = open_parts(root, folder, config or WorkspaceConfig())
         try:
             self._recorder = Recorder(self._parts, observer or NoObserver(), meter)
-            self.history = History(self._parts, self._recorder)
+            self.remedy = Remedy(self._parts, self._recorder)
+            self.history = History(self._parts, self._recorder, self.remedy)
             self.pieces = Pieces(self._parts, self.history)
             annals = Annals(self._parts, self._recorder)
             self.log = Versions(self._parts, annals).log
@@ -59,9 +65,12 @@ class Workspace:
             self.compaction = Compaction(self.transcripts)
             self.sessions = self._open_sessions()
             reversals = Reversals(self._parts, self._recorder, self.sessions)
-            self._restorer = Restorer(self._parts, self._recorder, self.history, reversals, meter)
+            self._restorer = Restorer(
+                self._parts, self._recorder, self.history, reversals, self.remedy, meter
+            )
             self._pruner = Pruner(self._parts, self._recorder, self._restorer)
             rewinder = Rewinder(self._parts, self._recorder, self.history, self._restorer, self.sessions)
+            self._parts.suspicion.done += reinstate(self._parts)
             self._restorer.recover()
             reconcile(self._parts)
             self.sessions.reconcile()
@@ -69,6 +78,8 @@ class Workspace:
         except BaseException:
             self._parts.database.close()
             raise
+        self.store, self.room = self._parts.store, self._parts.room
+        self.rubbish = Rubbish(self._parts, self._recorder)
         self.restore = self._restorer.restore
         self.preview = self._restorer.preview
         self.plan_rewind, self.rewind = rewinder.plan, rewinder.carry_out
@@ -78,6 +89,7 @@ class Workspace:
     def close(self) -> None:
         """Let go of the store."""
         self._parts.database.close()
+        self._parts.store.objects.close()
 
     def start(self, *, force: bool = False) -> Checkpoint:
         """Take the baseline, with everything in it, or give the newest checkpoint where there is one already.
@@ -119,7 +131,7 @@ class Workspace:
 
     def skipped(self) -> list[Skipped]:
         """What is seen and not captured."""
-        return self._parts.skips.all()
+        return self._recorder.asked(self._parts.skips.all)
 
     def check_root(self) -> bool:
         """Is it the folder that was looked at last? Raises WorkspaceUnavailable where it can't be looked at."""
@@ -148,18 +160,46 @@ class Workspace:
         return self._parts.table.files, self._parts.table.size()
 
     def delete(self, name: str) -> Checkpoint:
-        """Let go of a checkpoint."""
-        checkpoint = self.history.find(name)
-        self._recorder.delete([checkpoint.number])
+        """Let go of a checkpoint, damaged or not."""
+        checkpoint = self.history.find_any(name)
+        self.drop([checkpoint.number])
         return checkpoint
 
-    def plan_pruning(self, *, dry_run: bool) -> PruneResult:
+    def unreadable(self) -> Sequence[int]:
+        """The checkpoints that are there and can't be listed, because nothing can be read of them."""
+        return sorted(filter(self._parts.store.has, self._parts.suspicion.unlisted))
+
+    def heal(self, reason: str) -> None:
+        """Store again what the store lacks and the disk still has; no checkpoint is made."""
+        self.remedy.heal(reason)
+        self.sessions.heal()
+
+    def heal_if_due(self) -> bool:
+        """The same, if damage that was met since calls for it; says whether it was done."""
+        reason = self._parts.suspicion.reason
+        if reason is None or not self.remedy.is_due:
+            return False
+        self.heal(reason)
+        return True
+
+    def take_healings(self) -> Sequence[Healing]:
+        """What was put right since this was asked last."""
+        return self._parts.suspicion.take()
+
+    def plan_pruning(self, *, dry_run: bool, spare: int = 0, asked: bool = True) -> PruneResult:
         """What retention would let go now, and why; nothing is changed by asking."""
-        return self._pruner.plan(dry_run=dry_run)
+        return self._pruner.plan(dry_run=dry_run, spare=spare, asked=asked)
+
+    def ranking(self) -> Ranking:
+        """All checkpoints, those that are worth the most first."""
+        return self._pruner.rank()
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Let go of many checkpoints, in this order."""
-        self._recorder.delete(numbers)
+        try:
+            self._recorder.delete(numbers)
+        finally:  # it may fail half-way
+            self.rubbish.leave()
 
     def pin(self, name: str) -> Checkpoint:
         """Keep a checkpoint whatever retention says."""

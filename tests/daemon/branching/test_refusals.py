@@ -166,3 +166,25 @@ def test_a_store_with_damage_makes_no_branch(committed: Project):
         make(committed, "rescue", checkpoint)
 
     assert git_folder(committed.root) == before
+
+
+def test_a_partial_clone_fetches_nothing_and_runs_no_program_for_it(committed: Project):
+    """A missing object would be fetched by a program that the repository's settings, files of the workspace, name."""
+    ran = committed.folder / "ran"
+    for setting, value in (
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", f"ext::sh -c touch% {ran}"),
+        ("remote.origin.uploadpack", f"touch {ran};"),
+        ("protocol.ext.allow", "always"),
+        ("core.sshCommand", f"touch {ran}"),
+    ):
+        git("config", setting, value, cwd=committed.root)
+    tree = git("rev-parse", "HEAD^{tree}", cwd=committed.root).decode().strip()
+    committed.write("new")
+    checkpoint = committed.save()
+    (committed.root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    with pytest.raises(BranchFailed, match="not allowed"):
+        branch(str(committed.root), str(committed.git_dir), checkpoint, "rescue")
+    assert not ran.exists()

@@ -1,5 +1,6 @@
 """What can't be read keeps its last captured content; what can't be stored is an error, always."""
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 from backtrail.errors import NothingToDo, StoreFailed, WorkspaceUnavailable
 from backtraild import durable
 from backtraild.model import SkipReason
-from backtraild.scan import capture, scanner
+from backtraild.scan import capture, folders, scanner
 from backtraild.store import PackWriter
 from support.denied import deny
 from support.disk import snapshot
@@ -74,6 +75,21 @@ def test_an_unreadable_folder_keeps_its_last_content_and_is_reported(
     again = project.save(dirty=dirty and [b"shut"])
     project.check(again)
     assert again.skipped == ()
+
+
+def test_a_folder_whose_ignore_file_would_take_for_ever_keeps_its_content_and_is_reported(project: Project):
+    """Without its rules, what its owner keeps out would be captured; with them, a look would take hours."""
+    project.write("shut/a", b"a")
+    project.write("other", b"one")
+    project.workspace.start()
+    project.write("shut/.gitignore", b"".join(b"a*%d*b\n" % number for number in range(20_000)))
+    project.write("shut/a", b"two")
+    project.write("other", b"two")
+    checkpoint = project.save()
+    assert project.captured() == project.captured("1") | {b"other": ("file", b"two")}
+    assert [(left.path, left.reason) for left in checkpoint.skipped] == [(b"shut", SkipReason.UNREADABLE)]
+    project.write("shut/.gitignore", b"*.log\n")
+    project.check(project.save())
 
 
 def test_a_folder_that_can_be_listed_but_not_entered_keeps_its_content(
@@ -264,3 +280,56 @@ def test_a_store_that_loses_its_folder_during_a_save_is_not_taken_for_a_deleted_
         with pytest.raises(FileNotFoundError):
             looker.look(2**62)
         assert looker.content(b"large") == LARGE
+
+
+@pytest.mark.parametrize(
+    ("code", "looked_at_again"), [(errno.EIO, {b"bad"}), (errno.EMFILE, {b"bad"}), (errno.EACCES, set())]
+)
+def test_a_file_whose_trouble_passes_without_an_event_is_looked_at_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch, code: int, looked_at_again: set[bytes]
+):
+    """Nobody tells that a disk reads again; a change of permissions is told, and needs no second look."""
+    project.write("bad", b"known")
+    project.workspace.start()
+    project.write("bad", b"changed")
+    project.write("good", b"new")
+
+    def fail(name: bytes, *arguments: object, **options: object) -> int:
+        if name == b"bad":
+            raise OSError(code, os.strerror(code))
+        return os.open(name, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(capture, "os", Os(open=fail))
+        project.save(dirty=[b"bad", b"good"])
+    assert project.workspace.unsettled() == looked_at_again
+
+
+@pytest.mark.parametrize("folder", ["", "lib/"], ids=["root", "subfolder"])
+@pytest.mark.parametrize("dirty", [None, True], ids=["everything", "hints"])
+def test_an_ignore_file_that_the_disk_cannot_show_lets_nothing_in_that_it_keeps_out(
+    project: Project, monkeypatch: pytest.MonkeyPatch, folder: str, dirty: bool | None
+):
+    """For want of a descriptor, a folder full of secrets and packages would be captured."""
+    project.write(f"{folder}.gitignore", b"secret\n")
+    project.write(f"{folder}kept", b"1")
+    project.workspace.start()
+    project.write(f"{folder}secret", b"not to be captured")
+    project.write("other", b"2")
+
+    def fail(name: bytes, *arguments: object, **options: object) -> int:
+        if name == b".gitignore":
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return os.open(name, *arguments, **options)
+
+    hints = None if dirty is None else [os.fsencode(f"{folder}secret"), b"other"]
+    with monkeypatch.context() as patch:
+        patch.setattr(folders, "os", Os(open=fail))
+        with contextlib.suppress(WorkspaceUnavailable):
+            project.save(dirty=hints)
+    assert os.fsencode(f"{folder}secret") not in project.captured()
+    project.write("later", b"3")
+    project.save()
+    assert project.captured() == {
+        path: what for path, what in snapshot(project.root).items() if not path.endswith(b"secret")
+    }

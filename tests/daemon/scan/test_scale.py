@@ -73,7 +73,7 @@ def test_saving_one_file_costs_the_same_among_500_and_among_20_000(
             project.workspace.start()
             project.write("003/310", b"changed once")  # the first save of a process opens the store's packs
             project.save(dirty=[b"003/310"])
-            connection = project.workspace._parts.database.connection
+            connection = project.workspace._parts.database.connection._connection
             project.write("003/333", b"changed")
             costs.append(
                 cost_of(monkeypatch, connection, lambda project=project: project.save(dirty=[b"003/333"]))
@@ -95,7 +95,9 @@ def test_looking_at_one_file_costs_the_same_however_many_were_left_out(
         skips = Skips(database)
         skips.add(Skipped(b"%06d" % number, 0, SkipReason.SPECIAL_FILE) for number in range(count))
         costs.append(
-            cost_of(monkeypatch, database.connection, lambda skips=skips: skips.replace(b"000005", ()))
+            cost_of(
+                monkeypatch, database.connection._connection, lambda skips=skips: skips.replace(b"000005", ())
+            )
         )
         assert skips.count() == count - 1
         skips.replace(b"", ())

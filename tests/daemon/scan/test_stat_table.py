@@ -123,7 +123,8 @@ def test_a_file_system_that_counts_seconds_has_a_longer_tick(settled: bool):
         (0o100644, 7, 1, 1, 0, 0, 3, 0, 0, 0),
         {"st_mtime_ns": whole, "st_ctime_ns": whole, "st_atime_ns": 0},
     )
-    row = capture._row(status, b"\1" * 20, whole + COARSE_TICK_NS + settled)
+    started = whole + COARSE_TICK_NS + settled
+    row = capture._row(status, b"\1" * 20, started, started)
     assert (row.ctime_ns == whole) is settled
 
 

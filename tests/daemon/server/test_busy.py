@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backtraild.server import ledger
+from backtraild.server import deliveries, ledger
 from backtraild.server.loop import Loop
 from support.answering import Answering, answering
 from support.watching import eventually
@@ -77,7 +77,7 @@ def test_answers_wait_for_a_client_that_reads_late(server: Answering):
     workspace = server.watch("large")
     with server.wire(rcvhwm=1) as late, server.wire() as other:
         wanted = [late.send("read", workspace=workspace, checkpoint="1:file") for _ in range(100)]
-        eventually(lambda: loop_of(server)._deliveries._waiting)
+        eventually(lambda: loop_of(server)._deliveries._queues)
         assert other.result("ping")
         answers = [late.receive() for _ in range(100)]
         assert [answer["id"] for answer in answers] == wanted
@@ -92,10 +92,74 @@ def test_a_client_that_leaves_without_its_answers_is_forgotten(server: Answering
     with server.wire(rcvhwm=1) as gone:
         for _ in range(100):
             gone.send("read", workspace=workspace, checkpoint="1:file")
-        eventually(lambda: loop_of(server)._deliveries._waiting)
+        eventually(lambda: loop_of(server)._deliveries._queues)
     loop = loop_of(server)
     eventually(lambda: (loop._ledger._of_all, loop._ledger._bytes) == (0, 0))
-    assert not loop._deliveries._waiting
+    assert not loop._deliveries._queues
+
+
+def test_a_client_that_never_reads_is_told_so_before_it_fills_the_memory(
+    server: Answering, monkeypatch: pytest.MonkeyPatch
+):
+    """A thousand requests for large files are small; their answers are gigabytes."""
+    monkeypatch.setattr(ledger, "MAX_BYTES_OF_ONE", 20_000_000)
+    monkeypatch.setattr(deliveries, "MAX_LEAVING_BYTES", 4_000_000)
+    (server.folder_with("large") / "file").write_bytes(b"x" * 1_000_000)
+    workspace = server.watch("large")
+    with server.wire(rcvhwm=1) as deaf, server.wire() as other:
+        for _ in range(60):
+            deaf.send("read", workspace=workspace, checkpoint="1:file")
+        saved = deaf.send("save", workspace=workspace, allow_empty=True, message="x" * 100_000)
+        eventually(lambda: server.service.status(workspace).checkpoints == 2)
+        assert other.result("read", workspace=workspace, checkpoint="1:file")["size"] == 1_000_000
+        book = loop_of(server)._ledger
+        assert max(book._bytes_of_one.values()) < 21_000_000
+        answers = [deaf.receive() for _ in range(61)]
+        told = [answer for answer in answers if "error" in answer]
+        assert {answer["error"]["data"]["code"] for answer in told} == {"busy"}
+        assert 20 < len(told) < 50, len(told)
+        assert next(answer for answer in answers if answer["id"] == saved)["result"]["number"] == 2
+        assert deaf.result("read", workspace=workspace, checkpoint="1:file")["size"] == 1_000_000
+        eventually(lambda: (book._of_all, book._bytes) == (0, 0))
+
+
+def test_what_zeromq_holds_for_a_client_that_never_reads_is_bounded(
+    server: Answering, monkeypatch: pytest.MonkeyPatch
+):
+    """What was handed to it can't be counted any more, nor taken back."""
+    monkeypatch.setattr(deliveries, "MAX_LEAVING_BYTES", 4_000_000)
+    (server.folder_with("large") / "file").write_bytes(b"x" * 1_000_000)
+    workspace = server.watch("large")
+    with server.wire(rcvhwm=1) as deaf:
+        for _ in range(30):
+            deaf.send("read", workspace=workspace, checkpoint="1:file")
+        queues = loop_of(server)._deliveries._queues
+        eventually(lambda: sum(len(queue.waiting) for queue in list(queues.values())) > 15)
+        (queue,) = queues.values()
+        assert sum(ticket.size for ticket, _ in queue.leaving) < 6_000_000
+        assert all("result" in deaf.receive() for _ in range(30))
+
+
+def test_a_status_that_hangs_does_not_delay_what_needs_no_store(
+    server: Answering, monkeypatch: pytest.MonkeyPatch
+):
+    """A store on a disk that went to sleep, and an editor that asks for its status every second."""
+    over = threading.Event()
+    workspace = server.watch(a="content")
+    status = server.service.status
+    monkeypatch.setattr(server.service, "status", lambda name: (over.wait(60), status(name))[1])
+    inside = str(server.folder / "work" / "a")
+    try:
+        with server.wire() as slow, server.wire() as quick:
+            asked = [slow.send("status", workspace=workspace) for _ in range(10)]
+            assert quick.result("workspaces")
+            assert quick.result("events", since=0)["events"]
+            assert quick.result("save", workspace=inside, allow_empty=True)
+            assert slow.is_silent(0)
+            over.set()
+            assert {slow.receive()["id"] for _ in asked} == set(asked)
+    finally:
+        over.set()
 
 
 def test_slow_calls_do_not_delay_quick_ones(server: Answering, monkeypatch: pytest.MonkeyPatch):

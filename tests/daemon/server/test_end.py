@@ -46,6 +46,18 @@ def test_stop_is_answered_and_ends_it_as_a_signal_would(tmp_path: Path):
         assert sorted(os.listdir(refs)) == ["1", "2"]
 
 
+def test_whatever_is_asked_after_stop_was_answered_is_for_the_next_daemon(tmp_path: Path):
+    """A save that the ending daemon still took would leave nobody there, and followers would wait for ever."""
+    with answering(tmp_path) as server, server.wire() as wire, server.wire() as other:
+        workspace = server.watch(a="content")
+        assert wire.result("stop") == {}
+        for one in (wire, other):
+            assert one.error("ping")["data"]["code"] == "daemon-stopping"
+            error = one.error("save", workspace=workspace, allow_empty=True)
+            assert error["data"]["code"] == "daemon-stopping"
+        assert server.asked_to_stop.is_set()
+
+
 def test_what_a_kill_leaves_behind_is_cleaned_up_by_the_next_one(tmp_path: Path):
     """The folder for the sockets of a home with a long path lies elsewhere."""
     home = tmp_path / ("x" * 100) / "home"

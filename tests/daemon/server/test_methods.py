@@ -26,7 +26,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def test_every_method_of_the_protocol_has_exactly_one_that_does_it():
     """A method that is announced and not there would be found by a user."""
     here = [protocol.PING.name, protocol.STOP.name]
-    done = [*here, *works.BY_NAME, *calls.SLOW, *calls.QUICK]
+    done = [*here, *works.BY_NAME, *calls.SLOW, *calls.LOOKING, *calls.QUICK]
     done += [*session_works.BY_NAME, *session_calls.SLOW]
     assert sorted(done) == sorted(method.name for method in methods())
 
@@ -54,10 +54,14 @@ def test_watching_takes_a_baseline_and_says_whether_the_folder_is_new(bench: Ben
 def test_settings_come_with_the_folder(bench: Bench):
     """CheckpointConfig of the Python library goes this way."""
     root = bench.server.folder_with("set", file="content", log="noise")
-    watched = bench.wire.result("watch", path=str(root), exclude_patterns=["log"], max_checkpoints=7)
+    caps = {"max_checkpoints": 7, "max_store_bytes": 10**9, "min_free_bytes": 0}
+    watched = bench.wire.result("watch", path=str(root), exclude_patterns=["log"], **caps)
     assert watched["checkpoint"]["files_changed"] == 1
     config = bench.server.service.entry(watched["workspace"]).config
-    assert config.max_checkpoints == 7
+    assert (config.max_checkpoints, config.max_store_bytes, config.min_free_bytes) == (7, 10**9, 0)
+    status = bench.wire.result("status", workspace=watched["workspace"])
+    assert (status["max_store_bytes"], status.get("min_free_bytes", 0)) == (10**9, 0)
+    assert status["free_bytes"] > 0
     error = bench.wire.error("watch", path=str(root), quiet=-1.0)
     assert error["data"]["code"] == "usage"
     assert "quiet" in error["message"]
@@ -241,9 +245,20 @@ def test_damage_is_told_with_the_checkpoints_that_need_it(bench: Bench):
     bench.save(a="2")
     ref = bench.server.places.store(bench.id) / "repo.git" / "refs" / "checkpoints" / "2"
     ref.write_text("garbage\n")
-    found = msgspec.convert(bench.ask("verify"), values.VerifyResult)
-    assert found.whole == [1]
+    found = msgspec.convert(bench.ask("verify", heal=False), values.VerifyResult)
+    assert (found.whole, found.healed) == ([1], [])
     assert [damage.checkpoints for damage in found.damage] == [[2]]
+
+
+def test_a_check_heals_what_it_can_and_still_tells_what_it_found(bench: Bench):
+    """The next one finds nothing any more."""
+    bench.save(a="2")
+    ref = bench.server.places.store(bench.id) / "repo.git" / "refs" / "checkpoints" / "2"
+    ref.write_text("garbage\n")
+    found = msgspec.convert(bench.ask("verify"), values.VerifyResult)
+    assert (found.whole, found.healed) == ([1, 2], [2])
+    assert [damage.checkpoints for damage in found.damage] == [[2]]
+    assert msgspec.convert(bench.ask("verify"), values.VerifyResult).damage == []
 
 
 def test_the_status_says_how_a_folder_is_doing(bench: Bench):

@@ -1,6 +1,5 @@
 """Finding words in what was said and in what was changed."""
 
-import sqlite3
 from datetime import timedelta
 
 import pytest
@@ -240,6 +239,15 @@ def test_too_many_words_are_refused(desk: Desk) -> None:
             desk.sessions.search("x", limit=limit)
 
 
+@pytest.mark.parametrize(
+    "words", ['"' + "a " * 10_000 + '"', "a" * 100_000, "-x " * 5000 + "a", '"' * 5001 + "a"]
+)
+def test_a_question_without_end_is_refused(desk: Desk, words: str) -> None:
+    """A phrase of ten thousand words takes the index seconds, and its folder's worker with it."""
+    with pytest.raises(UsageError, match="at most 1,000 can be looked for"):
+        desk.sessions.search(words)
+
+
 hostile = st.text(
     alphabet=st.one_of(
         st.sampled_from("\"'-*()^:+{}.,\\;%_ \t\n\0aAbeforNEARNOTANDORtext"),
@@ -334,4 +342,3 @@ def test_the_index_is_used_and_not_all_texts_read(desk: Desk) -> None:
         " WHERE passage_text MATCH 'x' ORDER BY p.time_us DESC"
     ).fetchall()
     assert any("VIRTUAL TABLE INDEX" in row[3] for row in plan)
-    assert isinstance(desk.database.connection, sqlite3.Connection)

@@ -14,6 +14,8 @@ from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild import durable
 from backtraild.sessions import SessionStatus, ToolCall, session_key
 from backtraild.store import pack
+from backtraild.workspace import verify
+from support import damage
 from support.conversing import BEGINNING, Clock, Desk, said
 from support.faults import FaultyOs, install
 from support.git import fsck, git
@@ -223,4 +225,36 @@ def test_a_table_of_the_version_before_is_made_again(lively: Desk) -> None:
     again = Desk(lively.folder, lively.clock)
     assert again.picture() == before
     assert again.sessions.get("other").status is SessionStatus.ENDED
+    again.close()
+
+
+def spoilt(desk: Desk, path: str) -> None:
+    """One record or folder of the session `s` is damaged on the disk."""
+    oid = git("rev-parse", f"refs/sessions/{session_key('s')}:{path}", git_dir=desk.git_dir).strip()
+    for index in (desk.git_dir / "objects" / "pack").glob("*.idx"):
+        for line in git("verify-pack", "-v", index).splitlines():
+            if line.startswith(oid):
+                at = int(line.split()[4]) + int(line.split()[3]) // 2
+                content = bytearray(index.with_suffix(".pack").read_bytes())
+                content[at] ^= 0x55
+                damage.put(str(index.with_suffix(".pack")), bytes(content))
+
+
+@pytest.mark.parametrize("path", ["session", "turns", "turns/0000", "turns/0000/02"])
+@pytest.mark.parametrize("table", [True, False])
+def test_a_session_with_a_damaged_record_goes_on_with_all_the_others(
+    desk: Desk, path: str, table: bool
+) -> None:
+    """An agent in the middle of its work must not be stopped by a flipped bit."""
+    for number in (1, 2, 3):
+        desk.sessions.begin_turn("s", number, prompt=f"prompt {number}")
+    spoilt(desk, path)
+    again = desk.reopened(table=table)
+    again.sessions.begin_turn("s", 4, prompt="prompt 4")
+    prompts = [turn.prompt for turn in again.sessions.turns("s")]
+    left = {"session": [1, 2, 3, 4], "turns/0000/02": [1, 3, 4]}.get(path, [4])
+    assert prompts == [f"prompt {number}" for number in ([1, 2, 3, 4] if table else left)]
+    again.sessions.heal()
+    assert verify(str(again.folder)).problems == ()
+    assert [turn.prompt for turn in again.sessions.turns("s")] == prompts
     again.close()

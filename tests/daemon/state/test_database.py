@@ -1,7 +1,9 @@
 """The table beside the store: all or nothing, and thrown away rather than trusted when something is wrong."""
 
 import contextlib
+import os
 import random
+import resource
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,3 +173,36 @@ def test_damage_anywhere_is_reported_or_healed_and_never_lasts(seed: int, path: 
             failures += 1
     assert failures <= 1  # none where the damage showed at opening, or fell on a table that is empty
     database.close()
+
+
+def test_a_table_that_cannot_be_opened_now_is_not_thrown_away(path: Path) -> None:
+    """For want of a descriptor, every file of the workspace would be read again."""
+    with contextlib.closing(Database(str(path))) as database, database.transaction():
+        database.remember("tree", "abc")
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = max(map(int, os.listdir("/proc/self/fd")))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(used)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 1, limit[1]))
+        with pytest.raises(StoreFailed, match="unable to open"):
+            Database(str(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+        for descriptor in held:
+            os.close(descriptor)
+    with contextlib.closing(Database(str(path))) as database:
+        assert database.fact("tree") == "abc"
+
+
+def test_a_table_that_can_only_be_read_is_not_taken_for_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite falls back to reading by itself, and every save would then leave the table further behind."""
+    Database(str(path)).close()
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda name, **options: connect(f"file:{name}?mode=ro", uri=True, **options)
+    )
+    with pytest.raises(StoreFailed, match="readonly"):
+        Database(str(path))
+    assert path.exists()

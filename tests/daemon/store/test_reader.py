@@ -1,5 +1,6 @@
 """Reading objects, intact and damaged: exact content or StoreDamaged, never anything else, never a hang."""
 
+import errno
 import hashlib
 import os
 import random
@@ -14,14 +15,17 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from backtrail.errors import StoreDamaged
+from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import FILE_MODE, Entry
 from backtraild.store import indexes, loose, pack, packs, reader, stream
 from backtraild.store.objects import EMPTY_TREE, ObjectType, encode_tree, object_id
 from backtraild.store.pack import PackWriter
 from backtraild.store.packed import encode_header
 from backtraild.store.reader import Objects
+from backtraild.store.troubles import DiskFailed
 from support import damage
+from support.descriptors import none_left
+from support.faults import FaultyOs
 from support.packs import blobs, nothing_known, write_pack
 
 Git = Callable[..., bytes]
@@ -157,7 +161,7 @@ def test_deltas_in_a_circle_are_damage(ring: int, repository: Path) -> None:
     checksum = hashlib.sha1(body).digest()
     stem = repository / "objects" / "pack" / f"pack-{checksum.hex()}"
     stem.with_suffix(".pack").write_bytes(body + checksum)
-    index = pack._index(ids, array("I", bytes(4 * ring)), offsets, checksum)
+    index = pack.encode_index(ids, array("I", bytes(4 * ring)), offsets, checksum)
     stem.with_suffix(".idx").write_bytes(b"".join(index))
     objects = Objects(str(repository))
     for oid in ids:
@@ -225,7 +229,7 @@ def test_an_offset_behind_two_gigabytes_is_followed(
         file.seek(far)
         file.write(encode_header(ObjectType.BLOB, 5000) + zlib.compress(content) + checksum)
     stem.with_suffix(".idx").write_bytes(
-        b"".join(pack._index([oid], array("I", [0]), array("Q", [far]), checksum))
+        b"".join(pack.encode_index([oid], array("I", [0]), array("Q", [far]), checksum))
     )
     objects = Objects(str(repository))
     assert b"".join(objects.chunks(oid)) == content
@@ -387,3 +391,59 @@ def test_descriptors_do_not_grow_with_the_number_of_packs(repository: Path) -> N
     assert len(os.listdir("/proc/self/fd")) - before <= packs.OPEN_PACKS < 150
     del objects
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_an_index_that_could_not_be_opened_once_is_opened_the_next_time(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A process without descriptors for a moment must not take its own checkpoints for lost until it ends."""
+    objects = Objects(str(repository))
+    with monkeypatch.context() as patch:
+        patch.setattr(indexes.File, "__init__", _no_descriptor)
+        (oid, content), *_ = write_pack(repository, [b"content\n" * 9]).items()
+        stem = next((repository / "objects" / "pack").glob("*.idx")).with_suffix("")
+        objects.added(str(stem))
+    assert objects.read_blob(oid) == content
+
+
+def _no_descriptor(self: indexes.File, _: str) -> None:
+    self._descriptor = -1
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.mark.parametrize("small", [0, 300], ids=["index on disk", "index in memory"])
+def test_what_can_only_not_be_read_now_is_no_damage(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, small: int
+):
+    """A process without descriptors must not take its checkpoints for lost, nor say so."""
+    monkeypatch.setattr(indexes, "SMALL_PACK", small)
+    (oid, content), *_ = write_pack(repository, [b"content\n" * 9]).items()
+    objects = Objects(str(repository))
+    with none_left():
+        for ask in (objects.read_blob, objects.size, lambda oid: b"".join(objects.chunks(oid))):
+            with pytest.raises(StoreFailed, match="can't be read now: Too many open files"):
+                ask(oid)
+        with pytest.raises(StoreFailed):
+            objects.is_sound(oid)
+    assert objects.read_blob(oid) == content
+
+
+def test_what_the_disk_can_not_read_is_damage_that_may_pass(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A bad sector is stored again from the folder; but nobody knows that it will stay bad."""
+    (oid, _), *_ = write_pack(repository, [b"content\n" * 9]).items()
+    objects = Objects(str(repository))
+    monkeypatch.setattr(indexes, "os", FaultyOs("pread", 1, errno.EIO, lasting=True))
+    with pytest.raises(DiskFailed, match="Input/output error"):
+        objects.read_blob(oid)
+    assert not objects.is_sound(oid)
+
+
+def test_a_pack_that_is_gone_is_damage(repository: Path):
+    """Nobody brings it back by waiting."""
+    (oid, _), *_ = write_pack(repository, [b"content\n" * 9]).items()
+    objects = Objects(str(repository))
+    next((repository / "objects" / "pack").glob("*.pack")).unlink()
+    with pytest.raises(StoreDamaged, match="missing"):
+        objects.read_blob(oid)

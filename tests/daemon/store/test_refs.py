@@ -1,11 +1,19 @@
 """Refs as files: durable, understood by git, and never left out in silence."""
 
+import contextlib
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from backtraild import durable
+from backtraild.store import refs as refs_module
 from backtraild.store.refs import Refs
+from support import faults
+from support.faults import FaultyOs
 
 Git = Callable[..., bytes]
 FOLDER = "refs/checkpoints"
@@ -175,3 +183,116 @@ def test_refs_packed_while_the_store_is_open_are_seen(repository: Path, ids: lis
         git("pack-refs", "--all", "--prune", git_dir=repository)
         assert refs.read(f"{FOLDER}/{round_}") == oid
         assert len(refs.names(FOLDER)) == round_ + 1
+
+
+def test_many_refs_are_removed_together_loose_and_packed(repository: Path, ids: list[str], git: Git) -> None:
+    """Retention drops hundreds at once; one file written anew for each of them took seconds."""
+    refs = Refs(str(repository))
+    for number in range(1, 6):
+        refs.write(f"{FOLDER}/{number}", ids[0])
+    git("pack-refs", "--all", git_dir=repository)
+    refs.write(f"{FOLDER}/2", ids[1])
+    refs.write(f"{FOLDER}/6", ids[2])
+    refs.delete_many([f"{FOLDER}/{number}" for number in (1, 2, 4, 6, 99)])
+    assert seen_by_git(repository, git) == {f"{FOLDER}/3": ids[0], f"{FOLDER}/5": ids[0]}
+    assert Refs(str(repository)).names(FOLDER) == ["3", "5"]
+
+
+def test_few_loose_refs_stay_as_they_are(repository: Path, ids: list[str]) -> None:
+    """One small file for each checkpoint is what a save writes, and is quick enough."""
+    refs = Refs(str(repository))
+    refs.write(f"{FOLDER}/1", ids[0])
+    refs.pack(FOLDER)
+    refs.pack("refs/nothing")
+    assert not (repository / "packed-refs").exists()
+
+
+def test_many_loose_refs_move_into_one_file(
+    repository: Path, ids: list[str], git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty thousand small files take eighty megabytes, and long to list."""
+    monkeypatch.setattr(refs_module, "MANY_LOOSE", 3)
+    refs = Refs(str(repository))
+    refs.write("refs/pinned/1", ids[2])
+    for number in range(1, 9):
+        refs.write(f"{FOLDER}/{number}", ids[number % 3])
+    git("pack-refs", "--all", git_dir=repository)
+    for number in range(5, 12):
+        refs.write(f"{FOLDER}/{number}", ids[number % 2])
+    before = seen_by_git(repository, git)
+    refs.pack(FOLDER)
+    assert list((repository / FOLDER).iterdir()) == []
+    assert seen_by_git(repository, git) == before
+    assert refs.read(f"{FOLDER}/7") == ids[1]
+    assert (repository / "packed-refs").read_text().startswith("# pack-refs with: sorted \n")
+    refs.delete(f"{FOLDER}/7")
+    assert f"{FOLDER}/7" not in seen_by_git(repository, git)
+
+
+def test_a_damaged_ref_is_not_packed_and_a_damaged_line_not_dropped(
+    repository: Path, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever led to a checkpoint may be healed; what is tidied away can't be."""
+    monkeypatch.setattr(refs_module, "MANY_LOOSE", 0)
+    (repository / "packed-refs").write_text(
+        f"# pack-refs with: sorted \n{ids[0][:17]}\n{ids[1]} {FOLDER}/3\n"
+    )
+    refs = Refs(str(repository))
+    refs.write(f"{FOLDER}/1", ids[0])
+    (repository / FOLDER / "2").write_text("")
+    refs.pack(FOLDER)
+    refs.delete(f"{FOLDER}/3")
+    assert (repository / FOLDER / "2").exists()
+    assert f"{ids[0][:17]}\n" in (repository / "packed-refs").read_text()
+    assert dict(refs.every()) == {
+        f"{FOLDER}/1": ids[0],
+        f"{FOLDER}/2": None,
+        f"packed-refs ({ids[0][:17]})": None,
+    }
+
+
+def test_every_ref_is_told_once_with_its_newest_value(repository: Path, ids: list[str], git: Git) -> None:
+    """What an older, packed value led to may be long gone."""
+    refs = Refs(str(repository))
+    refs.write("refs/a/deep/one", ids[0])
+    refs.write("refs/b", ids[0])
+    git("pack-refs", "--all", git_dir=repository)
+    refs.write("refs/b", ids[1])
+    assert sorted(refs.every()) == [("refs/a/deep/one", ids[0]), ("refs/b", ids[1])]
+
+
+def test_a_crash_while_refs_move_leaves_each_at_its_value(
+    repository: Path, ids: list[str], git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First they are all in the one file, then the small ones go."""
+    monkeypatch.setattr(refs_module, "MANY_LOOSE", 0)
+    refs = Refs(str(repository))
+    for number in range(4):
+        refs.write(f"{FOLDER}/{number}", ids[number % 3])
+    before = seen_by_git(repository, git)
+    for name in ("replace", "unlink", "fsync"):
+        for nth in range(1, 4):
+            with monkeypatch.context() as patch:
+                faults.install(FaultyOs(name, nth, errno.EIO, lasting=True), [refs_module, durable], patch)
+                with contextlib.suppress(OSError):
+                    refs.pack(FOLDER)
+            assert seen_by_git(repository, git) == before
+            assert dict(Refs(str(repository)).every()) == before
+
+
+def test_a_folder_of_refs_that_cannot_be_listed_is_not_taken_for_empty(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """For want of a descriptor, upkeep would throw away everything that these refs lead to."""
+    refs = Refs(str(repository))
+    refs.write("refs/transcripts/one", "1" * 40)
+    scandir = os.scandir
+
+    def fail(path: str) -> Any:
+        if path.endswith("transcripts"):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", fail)
+    with pytest.raises(OSError, match="Too many open files"):
+        list(refs.every())

@@ -1,6 +1,7 @@
 """Damage is told, never read as if it were the conversation, and does not stop the recording of what follows."""
 
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,23 +23,25 @@ def damage(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def test_no_flipped_bit_gives_another_conversation(room: Room) -> None:
+def test_no_flipped_bit_gives_another_conversation(room: Room, tmp_path: Path) -> None:
     """A disk that forgets must be found out before an agent goes on from what it made up."""
     lines = messages(1, 400)
     recorded = room.transcripts.record("talk", Lines(jsonl(lines)))
-    (pack,) = room.packs()
-    intact = pack.read_bytes()
     source, refused = random.Random(7), 0
     print("seed 7")
-    for _ in range(60):
-        content = bytearray(intact)
+    for number in range(60):
+        folder = tmp_path / f"damaged {number}"  # each its own: opening one puts a broken pack aside
+        shutil.copytree(room.folder, folder)
+        (pack,) = folder.glob("repo.git/objects/pack/*.pack")
+        content = bytearray(pack.read_bytes())
         content[source.randrange(12, len(content) - 20)] ^= 1 << source.randrange(8)
         damage(pack, content)
-        again = room.reopened()
+        again = open_room(folder)
         try:
             assert again.lines(recorded) == lines
         except StoreDamaged:
             refused += 1
+        again.database.close()
     assert refused >= 50
 
 

@@ -1,5 +1,6 @@
 """Choosing how to watch, and the two other ways: polling, and watchdog's own observer."""
 
+import errno
 import os
 import sys
 import threading
@@ -84,7 +85,7 @@ def test_polling_finds_changes_and_a_save_does_not_wait_for_the_next_look(
         for number in range(10):
             (at.root / "file").write_text(f"{number}")
             assert at.save().tree == at.disk()
-        assert at.state == "watching"
+        eventually(lambda: at.state == "watching")  # it may just be looking
 
 
 def test_a_polled_folder_that_rests_gets_no_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -164,3 +165,28 @@ def test_watchdog_s_own_observer_reports_paths_of_the_workspace_also_behind_a_sy
         assert dirt.take().paths == {b"sub"}
     finally:
         watcher.close()
+
+
+@linux
+@pytest.mark.parametrize("call", ["open", "unlink", "listdir"])
+def test_a_disk_on_which_no_cookie_can_be_made_is_no_reason_to_distrust_inotify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    """A full disk at the start would otherwise mean polling until the daemon ends."""
+    cookies = tmp_path / "cookies"
+    cookies.mkdir()
+    (cookies / "left").touch()
+    real = getattr(os, call)
+
+    def fail(path: object, *arguments: object, **options: object) -> object:
+        if os.fspath(path).startswith((str(cookies), os.fsencode(cookies))[isinstance(path, bytes)]):  # type: ignore[call-overload]
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        made = Hub(str(cookies))
+    try:
+        assert kind(made, tmp_path) == "inotify"
+    finally:
+        made.close()

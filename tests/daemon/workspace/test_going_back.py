@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import NothingToDo, StoreDamaged, UnknownPath
+from backtrail.errors import NothingToDo, StoreDamaged, UnknownCheckpoint, UnknownPath
 from backtraild.model import Kind
 from backtraild.state import Query
 from backtraild.workspace import RestoreResult
@@ -341,3 +341,17 @@ def test_a_single_damaged_file_stops_the_restore_before_any_other_file_is_writte
 def without_times_of_root(found: dict[str, tuple[object, ...]]) -> dict[str, tuple[object, ...]]:
     """The folder in which a restore stages its files comes and goes in the root: its times may change."""
     return {path: seen for path, seen in found.items() if not path.endswith("/work/.")}
+
+
+def test_a_restore_whose_safety_checkpoint_was_deleted_cannot_be_undone(project: Project):
+    """The sentence says what is missing, and not only a number that nobody typed."""
+    project.write("a", b"1")
+    project.save()
+    project.write("a", b"2")
+    result = project.workspace.restore("@")
+    assert result.safety_checkpoint is not None
+    number = result.safety_checkpoint.number
+    project.workspace.delete(str(number))
+    with pytest.raises(UnknownCheckpoint, match=f"state before the last restore was checkpoint {number}"):
+        project.workspace.undo()
+    assert (project.root / "a").read_bytes() == b"1"

@@ -8,6 +8,7 @@ from backtrail.errors import NothingToDo
 from backtraild.model import Intent, Kind
 from backtraild.state import Query
 from backtraild.workspace import Workspace
+from support import damage
 
 
 @pytest.fixture
@@ -26,7 +27,9 @@ def test_a_damaged_newest_checkpoint_does_not_lock_the_others_away(workspace: Wo
     (tmp_path / "work" / "src" / "a").write_text("2")
     workspace.save(Intent())
     workspace.close()
-    (tmp_path / "store" / "repo.git" / "refs" / "checkpoints" / "2").write_text("0" * 40 + "\n")
+    packs = (tmp_path / "store" / "repo.git" / "objects" / "pack").glob("*.pack")
+    newest = max(packs, key=lambda pack: pack.stat().st_mtime_ns)
+    damage.put(str(newest), newest.read_bytes()[:-40])  # a commit is the last object of its pack
 
     again = Workspace(str(tmp_path / "work"), str(tmp_path / "store"))
     assert [checkpoint.number for checkpoint in again.history.list(Query()).checkpoints] == [1]

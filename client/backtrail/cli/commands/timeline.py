@@ -30,8 +30,11 @@ def _timeline(invocation: Invocation) -> int:
     if options.cursor is not None:
         found = invocation.ask(TIMELINE, replace(params, limit=min(options.number or MAX_LIST, MAX_LIST)))
     else:
-        found = Timeline(events=_last(invocation, params))
-    invocation.give_long(found, lambda screen: texts.timeline(found.events, screen))
+        found = _last(invocation, params)
+    # Where only the last ones are wanted, the beginning of the log is not in sight.
+    is_cut = options.cursor is not None or len(found.events) == options.number
+    first = 1 if is_cut else found.first
+    invocation.give_long(found, lambda screen: texts.timeline(found.events, screen, first))
     return 0
 
 
@@ -53,16 +56,21 @@ def _asked(invocation: Invocation) -> AskTimeline:
     )
 
 
-def _last(invocation: Invocation, params: AskTimeline) -> list[HistoryEvent]:
+def _last(invocation: Invocation, params: AskTimeline) -> Timeline:
     """The last ones that were asked for, or all of them."""
-    return list(deque(_after(invocation, params), maxlen=invocation.options.number))
+    found: deque[HistoryEvent] = deque(maxlen=invocation.options.number)
+    first = 1
+    for page in _pages(invocation, params):
+        found += page.events
+        first = page.first
+    return Timeline(events=list(found), first=first)
 
 
-def _after(invocation: Invocation, params: AskTimeline) -> Iterator[HistoryEvent]:
+def _pages(invocation: Invocation, params: AskTimeline) -> Iterator[Timeline]:
     """Everything from a place on."""
     while True:
         page = invocation.ask(TIMELINE, params)
-        yield from page.events
+        yield page
         if page.next is None:
             return
         params = replace(params, cursor=page.next)
@@ -73,13 +81,14 @@ def _follow(invocation: Invocation, params: AskTimeline) -> int:
     try:
         # The place is taken before anything is read: what happens meanwhile is read again, and not lost.
         end = invocation.client.ping().seq
-        for one in _last(invocation, params):
+        for one in _last(invocation, params).events:
             end = max(end, one.seq)
             _show(invocation, one)
         for event in invocation.client.events(params.workspace, since=end):
-            for one in _after(invocation, replace(params, cursor=end)) if event.seq > end else ():
-                end = max(end, one.seq)
-                _show(invocation, one)
+            for page in _pages(invocation, replace(params, cursor=end)) if event.seq > end else ():
+                for one in page.events:
+                    end = max(end, one.seq)
+                    _show(invocation, one)
             end = max(end, event.seq)
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -1,11 +1,13 @@
 """`verify`: every stored byte, of one workspace or of all."""
 
+from argparse import ArgumentParser
+
 from backtrail.cli import render, typed
 from backtrail.cli.characters import visible
 from backtrail.cli.command import Command
 from backtrail.cli.invocation import Invocation
 from backtrail.cli.terminal import Screen
-from backtrail.protocol import VERIFY, WORKSPACES, OfWorkspace, Workspaces
+from backtrail.protocol import VERIFY, WORKSPACES, Verify, Workspaces
 from backtrail.values import VerifyResult
 
 
@@ -23,7 +25,8 @@ def _workspaces(invocation: Invocation) -> list[str]:
 
 
 def _look(invocation: Invocation, workspace: str) -> VerifyResult:
-    return invocation.ask_patiently(VERIFY, OfWorkspace(workspace=workspace), "Verifying")
+    params = Verify(workspace=workspace, heal=not invocation.options.no_heal)
+    return invocation.ask_patiently(VERIFY, params, "Verifying")
 
 
 def _text(results: list[VerifyResult], screen: Screen) -> str:
@@ -35,11 +38,19 @@ def _text(results: list[VerifyResult], screen: Screen) -> str:
     )
 
 
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-heal", action="store_true", help="only tell what is damaged, and change nothing"
+    )
+
+
 COMMANDS = {
     "verify": Command(
         _verify,
         "Read every stored byte and check that it is what was stored, in all workspaces or in the one that -w\n"
-        "names. Damage is listed with the checkpoints that need what is damaged (exit code 1).",
+        "names. Damage is listed with the checkpoints that need what is damaged (exit code 1). What the folder\n"
+        "still has is then stored again, and the checkpoints that are whole again because of that are named.",
         "backtrail verify -w ~/project",
+        options=_options,
     )
 }

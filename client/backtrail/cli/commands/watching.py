@@ -6,6 +6,7 @@ from backtrail.cli import render, typed
 from backtrail.cli.command import FILE, OF_DAEMON, OF_WORKSPACE, WORKSPACE, Argument, Command
 from backtrail.cli.confirming import confirm
 from backtrail.cli.invocation import Invocation
+from backtrail.cli.parser import amount, number
 from backtrail.cli.words import count
 from backtrail.protocol import STATUS, UNWATCH, WATCH, WORKSPACES, OfWorkspace, Unwatch, Watch, Workspaces
 
@@ -19,6 +20,9 @@ def _watch(invocation: Invocation) -> int:
         wait=not options.no_wait,
         store=None if options.store is None else typed.absolute(options.store),
         exclude_patterns=[typed.text(pattern) for pattern in options.exclude] or None,
+        max_checkpoints=options.max_checkpoints,
+        max_store_bytes=options.max_store,
+        min_free_bytes=options.min_free,
     )
     watched = invocation.ask_patiently(WATCH, params, "Taking the baseline")
     if invocation.json:
@@ -32,6 +36,9 @@ def _watch(invocation: Invocation) -> int:
 def _watch_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--exclude", metavar="PATTERN", action="append", default=[], help="leave this out, as in .gitignore")
+    add("--max-checkpoints", metavar="N", type=number(1), help="keep so many at most")
+    add("--max-store", metavar="SIZE", type=amount, help="let them take so much of the disk, such as 20G")
+    add("--min-free", metavar="SIZE", type=amount, help="leave so much of the disk free, such as 500M")
     add("--force", action="store_true", help="also if the folder is larger than the limits")
     add("--no-wait", action="store_true", help="do not wait for the baseline checkpoint")
     add("--store", metavar="DIR", help="keep the checkpoints in this folder")
@@ -65,7 +72,7 @@ COMMANDS = {
     "watch": Command(
         _watch,
         "Keep every settled state of a folder from now on. Waits for the baseline, the first checkpoint with all\n"
-        "that is there. Watching a folder again is harmless; new patterns replace the earlier ones.",
+        "that is there. Watching a folder again is harmless; new patterns and limits replace the earlier ones.",
         "backtrail watch ~/project --exclude '*.log'",
         OF_DAEMON,
         (Argument("path", "PATH", "the folder (default: the current one)", "?", FILE),),

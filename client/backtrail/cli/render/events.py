@@ -74,9 +74,20 @@ def _recovered(happened: Happened, screen: Screen) -> str:
     return f"{screen.paint('recovered', 'green')}; it was: {text(happened.data, 'reason')}"
 
 
+def _healed(happened: Happened, screen: Screen) -> str:
+    stored = f"{count(number(happened.data, 'objects'), 'object')} stored again"
+    return f"{screen.paint('healed', 'green')}, {stored}; it was: {text(happened.data, 'reason')}"
+
+
 def _failed(happened: Happened, screen: Screen) -> str:
     told = f"{screen.paint('error', 'red')}: {text(happened.data, 'reason')}"
     return " ".join(filter(None, (told, text(happened.data, "hint"))))
+
+
+def _missing(happened: Happened, screen: Screen) -> str:
+    first, last = number(happened.data, "first"), number(happened.data, "last")
+    which = f"event {first:,} is" if first == last else f"events {first:,} to {last:,} are"
+    return f"{screen.paint('missing', 'yellow')}: {which} not in the log any more"
 
 
 def _mass_change(happened: Happened, screen: Screen) -> str:
@@ -109,7 +120,9 @@ _TELLS: Mapping[str, Tell] = {
     "workspace_removed": _removed,
     "degraded": _degraded,
     "recovered": _recovered,
+    "healed": _healed,
     "error": _failed,
+    "events_missing": _missing,
     "mass_change": _mass_change,
     "progress": _progress,
     **session_events.TELLS,

@@ -22,9 +22,11 @@ _LONGEST_SESSION = 20
 _MORE = "… and older ones; -n NUMBER shows more"
 
 
-def timeline(happened: Sequence[HistoryEvent], screen: Screen) -> str:
-    """One line for each, oldest first."""
-    return "".join(history_event(one, screen) for one in happened) or "Nothing of that kind happened.\n"
+def timeline(happened: Sequence[HistoryEvent], screen: Screen, first: int = 1) -> str:
+    """One line for each, oldest first; before them, where the log begins if it is not the beginning."""
+    begins = f"Events before number {first:,} are not kept any more.\n" if first > 1 else ""
+    told = "".join(history_event(one, screen) for one in happened) or "Nothing of that kind happened.\n"
+    return screen.paint(begins, "dim") + told
 
 
 def history_event(one: HistoryEvent, screen: Screen) -> str:

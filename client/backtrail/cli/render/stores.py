@@ -17,6 +17,8 @@ def prune(result: PruneResult, screen: Screen) -> str:
         verb = "Would let go of" if result.dry_run else "Let go of"
         gone = screen.paint(count(len(result.dropped), "checkpoint"), "bold")
         rows = [f"{verb} {gone}; {_kept(result)}."]
+        if not result.dry_run:
+            rows.append("The space is given back in the background.")
     by_reason: dict[str, list[int]] = {}
     for dropped in result.dropped:
         by_reason.setdefault(dropped.reason, []).append(dropped.number)
@@ -34,12 +36,15 @@ def verify(result: VerifyResult, screen: Screen) -> str:
     if not result.damage:
         whole = count(result.checkpoints, "checkpoint")
         return f"{screen.paint('All whole', 'green')}: {whole}, {looked_at}.\n"
-    hurt = result.checkpoints - len(result.whole)
+    hurt = result.checkpoints - len(result.whole) + len(result.healed)
     rows = [
         f"{screen.paint('Damaged', 'red')}: {hurt:,} of {count(result.checkpoints, 'checkpoint')} ({looked_at})."
     ]
     few = [_damage(damage, screen) for damage in result.damage[:_DAMAGE_SHOWN]]
     rows += cells.listing(few, len(result.damage), "  ", screen)
+    if result.healed:
+        told = f"{numbers(result.healed)}, from what the folder still has."
+        rows.append(f"{screen.paint('Healed', 'green')}: {screen.sign(told)}")
     if result.whole:
         rows.append(f"Whole and safe to restore: {screen.sign(numbers(result.whole))}.")
     return cells.together(rows)

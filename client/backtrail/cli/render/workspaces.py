@@ -25,6 +25,8 @@ def status(found: WorkspaceStatus, screen: Screen) -> str:
     rows.append(f"  {_state(found.state, screen)}" + (f": {meaning}" if meaning else ""))
     for reason in [*found.reasons, _NEXT_STEPS.get(found.state, "")]:
         rows += cells.paragraph(reason, "    ", screen)
+    for notice in found.notices:
+        rows += cells.paragraph(notice, "    ", screen)
     rows.append("")
     rows += cells.facts(_facts(found, screen), "  ", screen)
     rows += cells.skipped(found.skipped, found.skipped_count, " " * 15, screen)
@@ -87,6 +89,11 @@ def _beginning(watch: Watched, root: str, found: WorkspaceStatus | None, screen:
     return f"Watching {root} from now on. Checkpoint {newest.number} holds it as it is{held}."
 
 
+def _store_size(found: WorkspaceStatus) -> str:
+    limit = f" of {size(found.max_store_bytes)}" if found.max_store_bytes else ""
+    return f"{size(found.store_bytes)}{limit}"
+
+
 def _facts(found: WorkspaceStatus, screen: Screen) -> list[tuple[str, str]]:
     last = found.last_checkpoint
     facts = [("files", f"{found.files:,} ({size(found.bytes)})")]
@@ -95,7 +102,10 @@ def _facts(found: WorkspaceStatus, screen: Screen) -> list[tuple[str, str]]:
     if last is not None:
         message = screen.cut(visible(last.message.strip().partition("\n")[0]), screen.width - 42)
         facts.append(("newest", f"{last.number}, {screen.ago(last.timestamp)}: {message}"))
-    facts.append(("store", f"{size(found.store_bytes)} in {screen.folder(found.store)}"))
+    facts.append(("store", f"{_store_size(found)} in {screen.folder(found.store)}"))
+    if found.free_bytes < 2 * found.min_free_bytes:
+        floor = size(found.min_free_bytes)
+        facts.append(("disk", f"{size(found.free_bytes)} free; with less than {floor}, nothing is saved"))
     facts.append(("watcher", visible(found.watcher)))
     facts += [("overlaps", screen.folder(other)) for other in found.overlaps]
     if found.skipped_count:

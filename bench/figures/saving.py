@@ -1,0 +1,61 @@
+"""P1: what it takes to save one changed file, durably, through the client."""
+
+import os
+from collections.abc import Iterator
+
+from bench.clock import seconds, write_and_sync
+from bench.course import Course
+from bench.figure import Figure, at_most_times, faster
+from bench.ground import Ground, Times
+from bench.peers import GIT
+from bench.sample import Sample, sample
+
+WHAT = "save of one changed file, durable"
+SYNC_IS = "one write + fsync"
+BAR, SYNC_BAR = 150, 20
+
+
+def figures(course: Course) -> Iterator[Figure]:
+    """Beside git, beside the disk's own speed, and beside the others."""
+    times, syncs = saves(course.main, course.effort.saves, course.effort.others_every)
+    peers = course.main.peers
+    yield Figure(
+        name="P1",
+        what=WHAT,
+        ours=times.ours,
+        peer=times.git,
+        peer_is=peers[GIT.name].snapshot_is,
+        bar=faster(BAR),
+    )
+    yield Figure(
+        name="P1", what=WHAT, ours=times.ours, peer=syncs, peer_is=SYNC_IS, bar=at_most_times(SYNC_BAR)
+    )
+    yield from beside_others("P1", WHAT, times, course.main)
+
+
+def saves(ground: Ground, rounds: int, others_every: int) -> tuple[Times, Sample]:
+    """In turns: an edit, our save of it, one write + fsync, and the peers' snapshots with the same edit."""
+    times, syncs = Times(), []
+    for number in range(rounds):
+        times.add_ours(one_save(ground))
+        syncs.append(write_and_sync(ground.ours.home))
+        ground.time(GIT.name, ground.git.snapshot, times)
+        if number % others_every == 0:
+            for name, peer in ground.others:
+                ground.time(name, peer.snapshot, times)
+    return times, sample(syncs)
+
+
+def one_save(ground: Ground) -> float:
+    """Edit a file and save at once, as agents do; the edit is not on the disk yet when the save begins."""
+    os.sync()
+    ground.edits.make()
+    return seconds(lambda: ground.workspace.save("bench"))
+
+
+def beside_others(name: str, what: str, times: Times, ground: Ground) -> Iterator[Figure]:
+    """The rows of the peers that have no bar."""
+    for other in times.others:
+        if other in ground.peers:
+            told = ground.peers[other].snapshot_is
+            yield Figure(name=name, what=what, ours=times.ours, peer=times.of(other), peer_is=told)

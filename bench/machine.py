@@ -1,0 +1,70 @@
+"""The machine that is measured on, without any name of it, and how busy it is with other things."""
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+MEGABYTE = 10**6
+
+
+def described(folder: Path) -> str:
+    """Cores, memory, kernel, and the kind of file system that holds a folder."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    kernel = platform.release().partition("-")[0]  # without what its builder calls it
+    return (
+        f"{os.cpu_count()} cores, {memory:.1f} GB of memory, {platform.system()} {kernel} {platform.machine()}, "
+        f"{_file_system(folder)}; Python {platform.python_version()}"
+    )
+
+
+def load() -> float:
+    """How many processes wanted to run, on average over the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a process takes of the memory now, and what it took at most so far, in bytes."""
+
+    resident: int
+    peak: int
+
+    @staticmethod
+    def of(pid: int) -> "Memory":
+        """As the kernel counts it."""
+        told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        return Memory(*(int(told[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM")))
+
+
+def processor_seconds(pid: int) -> float:
+    """How long all threads of a process have run."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
+def wake_ups(pid: int) -> dict[str, int]:
+    """How often each thread of a process has gone to sleep."""
+    return {task.name: _switches(task / "status") for task in Path(f"/proc/{pid}/task").iterdir()}
+
+
+def _switches(status: Path) -> int:
+    lines = status.read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+
+
+def disk_bytes(folder: Path) -> int:
+    """What a folder takes on the disk: whole blocks, as a disk gives them out."""
+    total = 0
+    for inside, _, names in os.walk(folder):
+        total += sum(os.lstat(os.path.join(inside, name)).st_blocks * 512 for name in names)
+    return total
+
+
+def _file_system(folder: Path) -> str:
+    device = os.stat(folder).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+        if line.split()[2] == number:
+            return line.partition(" - ")[2].split()[0]
+    return "a file system that is not known"

@@ -1,0 +1,44 @@
+"""What the upkeep of a store found out, and what it made ready for the store to put in place."""
+
+from dataclasses import dataclass
+
+# Everything that upkeep writes begins like this, below `pack.TEMPORARY_PREFIX`: opening a store removes it.
+UPKEEP_PREFIX = "tmp_pack_upkeep_"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """How many bytes of packs and indexes a store needs.
+
+    `others` is for all that is not asked about: conversations, pins, other checkpoints. `cumulative[n]` is for that
+    and the first n + 1 of those that were asked about.
+    """
+
+    others: int
+    cumulative: tuple[int, ...]
+    complete: bool  # else something is damaged, and the figures are too small
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """Packs that are ready to take the place of others. Nothing has changed until the store puts them in place."""
+
+    made: tuple[str, ...]  # files in the pack folder, complete and durable; beside each its index
+    replaced: tuple[str, ...]  # names such as `pack-1234…`
+    # A file of ids, 20 bytes each and sorted: what is in the replaced ones and no longer needed. Empty where nothing
+    # was made: then that is all that is in them, and not a byte had to be written, which a full disk may refuse.
+    let_go: str
+    before: int  # bytes of packs and indexes that were looked at
+    after: int
+    damaged: tuple[
+        str, ...
+    ]  # packs that were left as they are, because something in them is not what was stored
+    incomplete: str | None  # why it is not known what is still needed, so that nothing was let go
+    more: bool  # another round is worth it
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepFailed:
+    """A round came to nothing, which costs nothing but its time."""
+
+    reason: str

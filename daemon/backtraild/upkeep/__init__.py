@@ -1,0 +1,11 @@
+"""The upkeep of a store on disk: few packs instead of many, and space given back.
+
+What reads or copies much runs in a process of its own, at the lowest priority; it writes temporary files and nothing
+else. The thread that owns the store takes part at the beginning and at the end, briefly: `Store.begin_upkeep` and
+`Store.end_upkeep`. So saves go on meanwhile, and a process that is killed costs its own time.
+"""
+
+from backtraild.store import Tidied, UpkeepFailed, Weighed
+from backtraild.upkeep.running import Upkeep
+
+__all__ = ["Tidied", "Upkeep", "UpkeepFailed", "Weighed"]

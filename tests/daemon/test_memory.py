@@ -1,0 +1,57 @@
+"""What is free is given back to the system."""
+
+import ctypes
+from collections.abc import Iterator
+
+import pytest
+
+from backtraild import memory
+
+MANY = 400_000
+SMALL = 200
+
+
+@pytest.fixture
+def libc() -> ctypes.CDLL:
+    found = ctypes.CDLL(None)
+    if not hasattr(found, "malloc_trim"):
+        pytest.skip("this is not glibc")
+    found.malloc.restype = ctypes.c_void_p
+    found.free.argtypes = [ctypes.c_void_p]
+    return found
+
+
+@pytest.fixture
+def scattered(libc: ctypes.CDLL) -> Iterator[None]:
+    """Very many small pieces of memory, all free but the last of them."""
+    pieces = [libc.malloc(SMALL) for _ in range(MANY)]
+    for piece in pieces[:-1]:
+        libc.free(piece)
+    yield
+    libc.free(pieces[-1])
+
+
+@pytest.mark.usefixtures("libc")
+def test_small_pieces_that_are_free_are_given_back(request: pytest.FixtureRequest):
+    """One that is in use at the end would otherwise keep all of them, for the rest of the daemon's life."""
+    trimmer = memory.Trimmer()
+    before = memory._resident()
+    request.getfixturevalue("scattered")
+    assert memory._resident() > before + memory.GROWTH
+    trimmer.look()
+    assert memory._resident() < before + memory.GROWTH
+
+
+def test_where_it_is_no_use_it_is_tried_ever_less_often(monkeypatch: pytest.MonkeyPatch):
+    """A daemon with a million files needs its memory, and each attempt costs time."""
+    tried: list[int] = []
+    sizes = iter([0] + [memory.GROWTH] * 100)
+    monkeypatch.setattr(memory, "_resident", lambda: next(sizes))
+    monkeypatch.setattr(memory, "_trim", lambda: tried.append(1))
+    trimmer = memory.Trimmer()
+    counts = []
+    for _ in range(100):
+        trimmer.look()
+        counts.append(len(tried))
+    assert counts[0] == 1
+    assert counts[-1] < 8
