@@ -100,7 +100,9 @@ class Busy:
 
     def _arrived(self, result: Any, target: Files) -> None:
         assert not result.conflicts, result.conflicts
-        if result.written or result.deleted:  # otherwise there is nothing to undo, and the one before it still is
+        if (
+            result.written or result.deleted
+        ):  # otherwise there is nothing to undo, and the one before it still is
             self._before = self._model
         self._model = dict(target)
         files = {path: target.get(path) for path in (*result.written, *result.deleted)}
