@@ -17,7 +17,7 @@ from backtraild.store import failing
 from backtraild.upkeep import Tidied, Upkeep, UpkeepFailed, Weighed
 from backtraild.workspace import Bound
 
-BEGIN_SECONDS = 10.0  # things are let go one after the other: upkeep begins when that is over
+BEGIN_SECONDS = 10.0  # things are let go one after the other: upkeep begins so long after the first
 CALM_SECONDS = 60.0
 CALM_FACTOR = 20.0  # upkeep takes at most a twentieth of the time
 AGAIN_SECONDS = 5.0
@@ -115,8 +115,9 @@ class Housekeeper:
     def _situation(self, now: float) -> Situation:
         used, refusal = self._room.used, self._room.refusal
         if self._rubbish.left != self._rubbish_seen:
+            if self._rubbish_seen == self._rubbish_at_begin:
+                self._calm_until = max(self._calm_until, now + BEGIN_SECONDS)
             self._rubbish_seen = self._rubbish.left
-            self._calm_until = max(self._calm_until, now + BEGIN_SECONDS)
         if now >= self._count_at:
             self._count_at, self._packs = now + COUNT_SECONDS, len(_packs(self._store.git_dir))
         if used <= self._room.cap * plan.NEAR:

@@ -30,7 +30,8 @@ from backtraild.store.troubles import passes, unusable
 
 COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
-TREE_CACHE_BYTES = 8 * 1024 * 1024
+# A tree of every save goes in: this is full, and memory does not grow any more, after some thousand saves.
+TREE_CACHE_BYTES = 4 * 1024 * 1024
 
 _CHANGED = "its content has changed"
 _OTHER_TYPE = "it has another type than expected"

@@ -137,6 +137,27 @@ def test_many_small_packs_become_few(tmp_path: Path, monkeypatch: pytest.MonkeyP
         fsck(site.git_dir)
 
 
+def test_letting_go_all_the_time_does_not_keep_upkeep_from_beginning(tmp_path: Path, monkeypatch):
+    """At work without a rest, retention lets go of something every second."""
+    monkeypatch.setattr(housekeeper, "BEGIN_SECONDS", 1.0)
+    monkeypatch.setattr(plan, "MANY_PACKS", 1_000_000)
+    with desk(tmp_path, auto_checkpoint=False, max_checkpoints=100) as at:
+        site = at.watch()
+        packs = 0
+
+        def is_tidied() -> bool:
+            nonlocal packs
+            before = packs
+            site.write("file", f"{before}\n")
+            at.service.save(site.id)
+            packs = len(pack_files(site.git_dir))
+            return packs < before
+
+        eventually(is_tidied)
+        assert len(at.events("checkpoints_pruned")) > 10
+        fsck(site.git_dir)
+
+
 def test_under_the_floor_nothing_is_saved_and_nothing_is_let_go(tmp_path: Path):
     """Somebody else filled the disk: that is no reason to take the user's history, nor to fill it further."""
     with desk(tmp_path) as at:
