@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 from backtraild import durable
-from backtraild.store import Store, Tidied, UpkeepFailed, Weighed, swapping, trees
+from backtraild.store import Store, Swept, Tidied, UpkeepFailed, Weighed, aside, swapping, trees
 from backtraild.upkeep import Upkeep
 from backtraild.upkeep.orders import Tidy
 from backtraild.upkeep.tidying import tidy
@@ -26,8 +26,15 @@ def tidied(store: Store, packs: tuple[str, ...], *, room: int = PLENTY, urgent: 
 def tidy_up(store: Store, *, room: int = PLENTY, urgent: bool = False) -> Tidied:
     """A whole round with nothing in between."""
     found = tidied(store, store.begin_upkeep(), room=room, urgent=urgent)
-    assert store.end_upkeep(found)
+    put_in_place(store, found)
     return found
+
+
+def put_in_place(store: Store, found: Tidied) -> None:
+    """The end of a round, with the old packs swept as the process does it."""
+    assert store.end_upkeep(found)
+    aside.sweep(store.git_dir)
+    store.upkeep_swept()
 
 
 class Process:
@@ -37,7 +44,7 @@ class Process:
         self._ended = threading.Event()
         self.upkeep = Upkeep(git_dir, self._ended.set)
 
-    def outcome(self) -> Weighed | Tidied | UpkeepFailed:
+    def outcome(self) -> Weighed | Tidied | Swept | UpkeepFailed:
         """What came of it, once it has ended."""
         assert self._ended.wait(SECONDS)
         self._ended.clear()
@@ -81,6 +88,7 @@ def stopping(nth: int) -> Iterator[StoppingOs]:
     """Have the machine stop in the middle of a swap; what is left is what a crash would leave."""
     substitute = StoppingOs(nth)
     with (
+        patch.object(aside, "os", substitute),
         patch.object(swapping, "os", substitute),
         patch.object(durable, "os", substitute),
         contextlib.suppress(Dead),

@@ -14,7 +14,7 @@ from backtraild.housekeeping.plan import Situation, Step
 from backtraild.keeper import Facts, Keeper
 from backtraild.retention import Ranking, beyond
 from backtraild.store import failing
-from backtraild.upkeep import Tidied, Upkeep, UpkeepFailed, Weighed
+from backtraild.upkeep import Swept, Tidied, Upkeep, UpkeepFailed, Weighed
 from backtraild.workspace import Bound
 
 BEGIN_SECONDS = 10.0  # things are let go one after the other: upkeep begins so long after the first
@@ -50,6 +50,7 @@ class Housekeeper:
         self._rubbish = keeper.workspace.rubbish
         self._upkeep = Upkeep(self._store.git_dir, wake)
         self._is_tidying = self._is_urgent = self._is_unfinished = False
+        self._tidied: Tidied | None = None  # what is in place, and whose old packs are being swept
         self._ranking = Ranking((), 0)
         self._goal = plan.GOAL
         self._has_weighed = self._has_let_go = False  # in the round that is under way
@@ -166,14 +167,17 @@ class Housekeeper:
         if copies.reserved:
             self._room.reserve(copies.reserved, self._give_way)
 
-    def _ended(self, outcome: Weighed | Tidied | UpkeepFailed, now: float) -> None:
+    def _ended(self, outcome: Weighed | Tidied | Swept | UpkeepFailed, now: float) -> None:
         if isinstance(outcome, UpkeepFailed):
             self._failed(outcome.reason, now)
         elif isinstance(outcome, Weighed):
             self._guarded(lambda: self._make_room(outcome), now)
-        else:
+        elif isinstance(outcome, Tidied):
             self._guarded(lambda: self._put_in_place(outcome, now), now)
+        elif self._tidied is not None:
+            self._store.upkeep_swept()
             self._let_go_of_gate()
+            self._conclude(self._tidied, now)
 
     def _make_room(self, weighed: Weighed) -> None:
         """Let go of what does not fit, unless somebody has protected it since; then give back its bytes."""
@@ -192,7 +196,14 @@ class Housekeeper:
         self._is_tidying = False
         if not is_done:  # something that was to go is needed again
             self._held_until = now + AGAIN_SECONDS
+            self._let_go_of_gate()
             return
+        self._room.release()
+        self._tidied = tidied
+        self._upkeep.sweep()
+
+    def _conclude(self, tidied: Tidied, now: float) -> None:
+        """The old packs are gone as well: what is known now, and when to look again."""
         self._count_at = now
         took = now - self._began_at
         self._calm_until = now if tidied.more else now + max(CALM_SECONDS, CALM_FACTOR * took)

@@ -19,7 +19,7 @@ from backtraild.store.record import LISTED_CHANGES, Draft, check_message, check_
 from backtraild.store.repository import Store
 from backtraild.store.swapping import discard_upkeep
 from backtraild.store.text import count_lines, is_binary
-from backtraild.store.tidying import UPKEEP_PREFIX, Tidied, UpkeepFailed, Weighed
+from backtraild.store.tidying import UPKEEP_PREFIX, Swept, Tidied, UpkeepFailed, Weighed
 from backtraild.store.troubles import DiskFailed
 from backtraild.store.verification import Problem, Verification
 from backtraild.store.verification import verify as verify_repository
@@ -43,6 +43,7 @@ __all__ = [
     "Problem",
     "Store",
     "StoreReader",
+    "Swept",
     "Tidied",
     "UpkeepFailed",
     "Verification",

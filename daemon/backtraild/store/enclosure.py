@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from backtrail.errors import StoreFailed
 
-_FOLDERS = ("", "objects", "objects/info", "objects/pack", "refs")
+_FOLDERS = ("", "gone", "objects", "objects/info", "objects/pack", "refs")
 _HINT = "Backtrail makes no such store. If it came from somebody else, do not use it."
 
 

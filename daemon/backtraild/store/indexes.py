@@ -171,8 +171,8 @@ class Finder:
         files = set(os.listdir(self._folder))
         names = {name.removesuffix(".idx") for name in files if name.endswith(".idx")}
         names = {name for name in names if name.startswith("pack-") and name + ".pack" in files}
-        if not names >= self._names:
-            self._names, self._small, self._copies, self._large = set(), {}, {}, {}
+        if gone := self._names - names:
+            self._forget(gone)
         for name in names - self._names:
             self._load(name)
 
@@ -202,6 +202,20 @@ class Finder:
         except (ValueError, struct.error):
             pass  # damaged: its objects are not found, so that the next save stores them again
         self._names.add(name)
+
+    def _forget(self, gone: set[str]) -> None:
+        """Packs went. What others hold is not read again: after a merge there may be thousands of them."""
+        self._names -= gone
+        copies: dict[ObjectId, list[Place]] = {}
+        small: dict[ObjectId, Place] = {}
+        for oid, first in self._small.items():
+            places = [place for place in (first, *self._copies.get(oid, ())) if place[0] not in gone]
+            if places:
+                small[oid] = places[0]
+            if places[1:]:
+                copies[oid] = places[1:]
+        self._small, self._copies = small, copies
+        self._large = {name: index for name, index in self._large.items() if name not in gone}
 
     def _take(self, name: str, found: dict[ObjectId, int]) -> None:
         for oid, offset in found.items():

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable
 
 from backtraild.model import ObjectId
+from backtraild.store import aside
 from backtraild.store.pack import PackWriter
 from backtraild.store.reader import Objects
 from backtraild.store.tidying import UPKEEP_PREFIX
@@ -26,7 +27,8 @@ class Packing:
     a save that is refused again and again for want of room must not keep upkeep from making it.
     """
 
-    def __init__(self, folder: str, objects: Objects) -> None:
+    def __init__(self, git_dir: str, folder: str, objects: Objects) -> None:
+        self._git_dir = git_dir
         self._folder = folder
         self._objects = objects
         self._used: set[ObjectId] | None = None
@@ -55,9 +57,9 @@ class Packing:
 
     @property
     def bytes(self) -> int:
-        """The size of all packs and indexes, with what has been written of a pack that is not finished."""
+        """The size of all packs and indexes, unfinished and old ones too."""
         if self._bytes is None:
-            self._bytes = _size(self._folder)
+            self._bytes = _size(self._folder) + aside.size(self._git_dir)
         return self._bytes
 
     def measure_again(self) -> None:

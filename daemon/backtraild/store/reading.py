@@ -15,5 +15,5 @@ class StoreReader:
     def __init__(self, git_dir: str) -> None:
         with failing("opened"):
             self.objects = Objects(git_dir)
-        packing = Packing(os.path.join(git_dir, "objects", "pack"), self.objects)
+        packing = Packing(git_dir, os.path.join(git_dir, "objects", "pack"), self.objects)
         self.named = NamedTrees(git_dir, self.objects, Refs(git_dir), packing)

@@ -14,6 +14,7 @@ from itertools import groupby
 from backtraild import durable
 from backtraild.model import ObjectId
 from backtraild.regular import read_regular
+from backtraild.store import aside
 
 # So many files of refs are quick to list and to read; beyond that they are moved into one, a part at a time.
 MANY_LOOSE = 1000
@@ -134,7 +135,8 @@ class Refs:
                 loose[f"{folder}/{name}"] = hex_id
         self._write_packed({**self._read_packed(), **loose})
         # They are there twice now, with the same value.
-        self._unlink(list(loose))
+        aside.put(self._git_dir, map(self._path, loose))
+        durable.sync_folder(self._path(folder))
 
     def drop_garbled(self) -> list[str]:
         """Take refs out of the packed file whose ids are garbled and that a loose ref stands for; their names."""

@@ -60,15 +60,15 @@ class Store:
             self.mended = mending.mend(git_dir, mending.READ_AT_OPENING)  # what had to be
             self.objects = Objects(git_dir)
             self._spare = Spare(os.path.join(git_dir, "spare"))
-            self._packing = Packing(self._pack_folder, self.objects)
+            self._packing = Packing(git_dir, self._pack_folder, self.objects)
             self._refs = Refs(git_dir, self._packing.use)
             self.named = NamedTrees(git_dir, self.objects, self._refs, self._packing)
-            turnover = Turnover(self._pack_folder, self._packing, self.objects, self._refs)
+            turnover = Turnover(git_dir, self._pack_folder, self._packing, self.objects, self._refs)
             self.numbers = sorted(numbers_among(self._refs.names(CHECKPOINTS)))
             self._pinned = set(self._refs.names(PINNED))
             self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
         self.begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
-        self.abandon_upkeep = turnover.abandon
+        self.abandon_upkeep, self.upkeep_swept = turnover.abandon, turnover.swept
         self._keep_spare()
 
     @staticmethod

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from backtraild import durable
 from backtraild.model import ObjectId
 from backtraild.regular import open_regular
+from backtraild.store import aside
 from backtraild.store.indexes import PackIndex
 from backtraild.store.objects import ID_LENGTH
 from backtraild.store.tidying import UPKEEP_PREFIX, Tidied
@@ -48,8 +49,8 @@ def publish(folder: str, tidied: Tidied) -> list[str]:
     return names
 
 
-def remove(folder: str, names: Iterable[str]) -> None:
-    """Remove packs with all that belongs to them.
+def remove(git_dir: str, folder: str, names: Iterable[str]) -> None:
+    """Put packs aside with all that belongs to them.
 
     The pack goes before its index. A crash in between leaves an index without a pack, which nobody reads and which
     the next opening removes; the other way round it would leave a pack that looks as if its index had been lost,
@@ -58,11 +59,9 @@ def remove(folder: str, names: Iterable[str]) -> None:
     for derived in _DERIVED:
         _unlink(os.path.join(folder, os.pardir, derived))
     gone = set(names)
-    for name in gone:
-        _unlink(os.path.join(folder, name + _PACK))
-    for file in os.listdir(folder):
-        if file.partition(".")[0] in gone:
-            _unlink(os.path.join(folder, file))
+    aside.put(git_dir, (os.path.join(folder, name + _PACK) for name in gone))
+    belonging = (file for file in os.listdir(folder) if file.partition(".")[0] in gone)
+    aside.put(git_dir, (os.path.join(folder, file) for file in belonging))
     durable.sync_folder(folder)
 
 

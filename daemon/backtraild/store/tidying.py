@@ -38,6 +38,11 @@ class Tidied:
 
 
 @dataclass(frozen=True, slots=True)
+class Swept:
+    """What the last round put aside is gone."""
+
+
+@dataclass(frozen=True, slots=True)
 class UpkeepFailed:
     """A round came to nothing, which costs nothing but its time."""
 

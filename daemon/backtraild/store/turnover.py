@@ -12,7 +12,8 @@ from backtraild.store.tidying import Tidied
 class Turnover:
     """One round of upkeep after another: `begin`, then `end` or `abandon`."""
 
-    def __init__(self, folder: str, packing: Packing, objects: Objects, refs: Refs) -> None:
+    def __init__(self, git_dir: str, folder: str, packing: Packing, objects: Objects, refs: Refs) -> None:
+        self._git_dir = git_dir
         self._folder = folder
         self._packing = packing
         self._objects = objects
@@ -36,11 +37,15 @@ class Turnover:
                     return False
                 made = swapping.publish(self._folder, tidied)
                 # Everything that is needed is there twice and durable: a crash from here on costs disk space only.
-                swapping.remove(self._folder, set(tidied.replaced).difference(made))
+                swapping.remove(self._git_dir, self._folder, set(tidied.replaced).difference(made))
             finally:
                 self.abandon()
                 self._objects.refresh()
         return True
+
+    def swept(self) -> None:
+        """What was put aside is gone: its bytes are free."""
+        self._packing.measure_again()
 
     def abandon(self) -> None:
         """Leave the packs as they are."""

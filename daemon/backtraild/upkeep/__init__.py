@@ -5,7 +5,7 @@ else. The thread that owns the store takes part at the beginning and at the end,
 `Store.end_upkeep`. So saves go on meanwhile, and a process that is killed costs its own time.
 """
 
-from backtraild.store import Tidied, UpkeepFailed, Weighed
+from backtraild.store import Swept, Tidied, UpkeepFailed, Weighed
 from backtraild.upkeep.running import Upkeep
 
-__all__ = ["Tidied", "Upkeep", "UpkeepFailed", "Weighed"]
+__all__ = ["Swept", "Tidied", "Upkeep", "UpkeepFailed", "Weighed"]

@@ -5,8 +5,9 @@ import sys
 import msgspec
 
 from backtrail.errors import BacktrailError
+from backtraild.store import Swept, Tidied, Weighed, aside
 from backtraild.upkeep import humility
-from backtraild.upkeep.orders import Order, Tidy
+from backtraild.upkeep.orders import Order, Tidy, Weigh
 from backtraild.upkeep.tidying import tidy
 from backtraild.upkeep.weighing import weigh
 
@@ -19,7 +20,7 @@ def main() -> int:
     if isinstance(order, Tidy) and not order.urgent:  # else saves may have to wait for the space
         humility.wait_for_idleness()
     try:
-        outcome = tidy(order) if isinstance(order, Tidy) else weigh(order)
+        outcome = _outcome(order)
     except BacktrailError as error:
         return _failed(error.message)
     except OSError as error:
@@ -27,6 +28,15 @@ def main() -> int:
     sys.stdout.buffer.write(msgspec.json.encode(outcome))
     sys.stdout.buffer.flush()
     return 0
+
+
+def _outcome(order: Order) -> Weighed | Tidied | Swept:
+    if isinstance(order, Weigh):
+        return weigh(order)
+    aside.sweep(
+        order.git_dir
+    )  # also before more is put there: the daemon may have ended before it came to it
+    return tidy(order) if isinstance(order, Tidy) else Swept()
 
 
 def _failed(reason: str) -> int:

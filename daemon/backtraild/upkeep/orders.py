@@ -19,4 +19,10 @@ class Tidy(msgspec.Struct, frozen=True, tag="tidy"):
     urgent: bool  # every byte counts
 
 
-Order = Weigh | Tidy
+class Sweep(msgspec.Struct, frozen=True, tag="sweep"):
+    """Remove what was put aside."""
+
+    git_dir: str
+
+
+Order = Weigh | Tidy | Sweep

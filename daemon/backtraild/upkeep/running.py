@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from backtraild.store import Tidied, UpkeepFailed, Weighed, discard_upkeep
-from backtraild.upkeep.orders import Order, Tidy, Weigh
+from backtraild.store import Swept, Tidied, UpkeepFailed, Weighed, discard_upkeep
+from backtraild.upkeep.orders import Order, Sweep, Tidy, Weigh
 
-Outcome = Weighed | Tidied | UpkeepFailed
+Outcome = Weighed | Tidied | Swept | UpkeepFailed
 
+_OUTCOMES: dict[type[Order], type[Weighed | Tidied | Swept]] = {Weigh: Weighed, Tidy: Tidied, Sweep: Swept}
 _TOLD = 2000  # bytes of what a failed process said
 _KEPT_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "TMPDIR")
 
@@ -39,6 +40,10 @@ class Upkeep:
     def tidy(self, packs: Sequence[str], room: int, urgent: bool) -> None:
         """Begin to merge the packs that `Store.begin_upkeep` named, with copies of no more than `room` bytes."""
         self._start(Tidy(self._git_dir, tuple(packs), room, urgent))
+
+    def sweep(self) -> None:
+        """Begin to remove what `Store.end_upkeep` put aside."""
+        self._start(Sweep(self._git_dir))
 
     def take(self) -> Outcome | None:
         """What came of it, once; None while it runs, or when nothing does."""
@@ -110,9 +115,7 @@ class _Run:
             status = process.wait()
         if status != 0:
             return UpkeepFailed(told or f"The process ended with status {status}.")
-        if isinstance(self._order, Weigh):
-            return msgspec.json.decode(answer, type=Weighed)
-        return msgspec.json.decode(answer, type=Tidied)
+        return msgspec.json.decode(answer, type=_OUTCOMES[type(self._order)])
 
 
 def _started(order: Order) -> "subprocess.Popen[bytes]":

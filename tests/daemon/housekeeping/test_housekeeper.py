@@ -14,6 +14,7 @@ from backtrail.errors import NothingToDo, StoreFull
 from backtraild import timers
 from backtraild.housekeeping import housekeeper, plan
 from backtraild.model import Intent, Kind
+from backtraild.store import aside
 from support.git import fsck
 from support.hasty import hasty
 from support.packs import pack_files
@@ -155,6 +156,7 @@ def test_letting_go_all_the_time_does_not_keep_upkeep_from_beginning(tmp_path: P
 
         eventually(is_tidied)
         assert len(at.events("checkpoints_pruned")) > 10
+        eventually(lambda: not os.listdir(Path(site.git_dir, aside.FOLDER)))
         fsck(site.git_dir)
 
 

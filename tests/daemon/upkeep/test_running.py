@@ -13,7 +13,7 @@ from backtraild.store import Store, Tidied, UpkeepFailed, Weighed
 from backtraild.upkeep.orders import Weigh
 from backtraild.upkeep.weighing import weigh
 from support.drafts import save
-from support.upkeep import PLENTY, Process, contents, pack_names
+from support.upkeep import PLENTY, Process, contents, pack_names, put_in_place
 from support.watching import eventually
 
 FIXED = 1104  # bytes of a pack and its index that are there for any number of objects
@@ -78,7 +78,7 @@ def test_what_is_weighed_is_what_the_disk_then_holds(store: Store, process: Proc
     process.upkeep.tidy(store.begin_upkeep(), PLENTY, urgent=True)
     tidied = process.outcome()
     assert isinstance(tidied, Tidied)
-    assert store.end_upkeep(tidied)
+    put_in_place(store, tidied)
     assert store.pack_bytes == found.cumulative[2] + FIXED
 
 
