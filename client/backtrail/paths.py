@@ -42,6 +42,11 @@ class Places:
         return self.data / "daemon.log"
 
     @property
+    def hook_log(self) -> Path:
+        """What went wrong when agents called their hooks."""
+        return self.data / "hooks.log"
+
+    @property
     def lock(self) -> Path:
         """Held by the one daemon that runs on this data."""
         return self.data / "daemon.lock"

@@ -23,6 +23,8 @@ EXITS: Mapping[int, str] = {
 OF_WORKSPACE = (0, 1, 2, 10, 11)
 OF_CHECKPOINT = (*OF_WORKSPACE, 12)
 OF_DAEMON = (0, 1, 2, 10)
+# Of a command that never ends otherwise, whatever is wrong: another program would take that for an order.
+ALWAYS_DONE = (0,)
 
 # What an argument names, so that a shell can complete it.
 CHECKPOINT, WORKSPACE, FILE, COMMAND = "checkpoint", "workspace", "file", "command"

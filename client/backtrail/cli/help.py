@@ -5,7 +5,7 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 
 from backtrail.cli import commands
-from backtrail.cli.command import EXITS, Argument, Command
+from backtrail.cli.command import ALWAYS_DONE, EXITS, Argument, Command
 
 _WIDEST = 100
 _MAIN = """\
@@ -73,7 +73,8 @@ def command_help(name: str, command: Command) -> str:
     for argument in command.arguments:
         assert own is not None  # noqa: S101 - made where there are any
         own.add_argument(argument.name, metavar=argument.metavar, help=argument.explained)
-    exits = "\n".join(f"  {code:<4} {EXITS[code]}" for code in sorted((*command.exits, 70, 130)))
+    codes = command.exits if command.exits == ALWAYS_DONE else sorted((*command.exits, 70, 130))
+    exits = "\n".join(f"  {code:<4} {EXITS[code]}" for code in codes)
     parser.epilog = f"example:\n{_indented(command.example)}\n\nexit codes:\n{exits}"
     return parser.format_help()
 

@@ -116,6 +116,11 @@ def tell(text: str) -> None:
         sys.stderr.flush()
 
 
+def is_debugged() -> bool:
+    """Does somebody want to see where something went wrong?"""
+    return os.environ.get("BACKTRAIL_DEBUG", "0") not in ("", "0")
+
+
 def open_streams() -> None:
     """Make the standard streams usable where the caller closed them, or set them to an old character set."""
     if sys.stdin is None:

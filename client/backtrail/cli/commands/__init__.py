@@ -55,6 +55,7 @@ COMMANDS = {
     "session end": Entry(_TALK, "telling", "end a session"),
     "session turn": Entry(_TALK, "telling", "begin a turn: keep the state before it"),
     "session attach": Entry(_TALK, "telling", "record a conversation by itself"),
+    "hook": Entry(_TALK, "hook", "be told by a coding agent what it does"),
     "pin": Entry(_KEEP, "keeping", "keep a checkpoint for ever"),
     "unpin": Entry(_KEEP, "keeping", "leave a checkpoint to retention again"),
     "delete": Entry(_KEEP, "keeping", "let go of checkpoints"),
