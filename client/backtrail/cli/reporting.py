@@ -29,6 +29,7 @@ from backtrail.session_protocol import (
     ToolUsed,
     TurnStart,
 )
+from backtrail.session_values import SessionSummary
 from backtrail.values import Value
 from backtrail.wire.deadline import Deadline
 
@@ -42,6 +43,7 @@ _Result = TypeVar("_Result", bound=Value)
 _START_THE_DAEMON = {What.SESSION_STARTED, What.TURN_STARTED, What.TURN_ENDED}
 _LARGE_INPUT = 1024 * 1024
 _SHORT_FIELD = 1000
+_LONG_TITLE = 80
 _LARGE_RECORD = 4 * 1024 * 1024
 
 
@@ -89,13 +91,15 @@ class Report:
 
     def _turn_started(self) -> None:
         """Not every agent tells of its sessions, so that each turn may be the first that is heard of one."""
-        self._begin(self._told.session, self._told.parent, follows=self._follows)
+        session = self._begin(self._told.session, self._told.parent, follows=self._follows)
         params = TurnStart(workspace=self._workspace, session=self._told.session, prompt=self._told.prompt)
         turn = self._ask(TURN_START, params)
         # The end of the turn before was not in the transcript yet when it ended. After a rewind, what the agent
         # remembers is more than that turn's conversation; then the two ways of counting differ for good.
         if turn.turn == turn.ordinal > 1:
             self._attach(self._told.session, turn.turn - 1)
+        if not session.title and (title := _title(self._told.prompt)):
+            self._begin(self._told.session, title=title)
 
     def _tool_used(self) -> None:
         if not self._told.tool:
@@ -141,7 +145,7 @@ class Report:
 
     def _begin(
         self, session: str, parent: str = "", title: str = "", follows: list[str] | None = None
-    ) -> None:
+    ) -> SessionSummary:
         params = SessionStart(
             workspace=self._workspace,
             session=session,
@@ -150,7 +154,7 @@ class Report:
             parent=parent or None,
             follows=follows or None,
         )
-        self._ask(SESSION_START, params)
+        return self._ask(SESSION_START, params)
 
     def _attach(self, session: str, turn: int | None = None, checkpoint: str | None = None) -> None:
         """Record what was said up to now, if the agent has written it down already."""
@@ -205,6 +209,12 @@ def _said(transcript: str) -> Conversation | None:
         except (OSError, ValueError, RecursionError):
             pass  # a list of messages, or lines
     return Conversation(path=typed.absolute(path))
+
+
+def _title(prompt: str) -> str:
+    """The first words of what was asked first: nobody knows a conversation by its UUID. No word is cut, see below."""
+    line = prompt.strip().partition("\n")[0]
+    return line if len(line) <= _LONG_TITLE else line[: _LONG_TITLE + 1].rpartition(" ")[0]
 
 
 def _short(given: Any) -> Any:
