@@ -122,7 +122,8 @@ def test_a_whole_conversation_is_recorded_and_rewound(shell: Shell, workspace: W
     contents = [workspace.read(f"{turn}:app.py") for turn in (first.before, first.after, second.after)]
     assert contents == [b"mine\n", b"first\n", b"second\n"]
     assert said(story, 1) == ["write it", "it is written"]
-    assert said(story) == ["write it", "it is written", "write it better", "it is better"]
+    assert said(story, 2) == ["write it", "it is written", "write it better", "it is better"]
+    assert said(story) == said(story, 2)
 
     done = story.rewind(before_turn=2, confirm=True)
     assert (shell.root / "app.py").read_text() == "first\n"

@@ -33,6 +33,15 @@ _CLAUDE_CODE = Dialect(
         "SessionEnd": What.SESSION_ENDED,
     }
 )
+_CODEX = Dialect(  # which does not tell that a session has ended
+    {
+        "SessionStart": What.SESSION_STARTED,
+        "UserPromptSubmit": What.TURN_STARTED,
+        "PostToolUse": What.TOOL_USED,
+        "Stop": What.TURN_ENDED,
+        "SubagentStop": What.SUBAGENT_ENDED,
+    }
+)
 _GEMINI = Dialect(
     {
         "SessionStart": What.SESSION_STARTED,
@@ -76,7 +85,7 @@ _OPENCODE = Dialect(
 AGENTS: Mapping[str, Dialect] = {
     "claude-code": _CLAUDE_CODE,
     "gemini": _GEMINI,
-    "codex": _CLAUDE_CODE,
+    "codex": _CODEX,
     "cursor": _CURSOR,
     "opencode": _OPENCODE,
 }

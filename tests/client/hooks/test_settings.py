@@ -10,7 +10,9 @@ import pytest
 
 from backtrail.hooks import AGENTS, What, understood
 from backtrail.hooks.settings import settings
+from support.sources import ROOT
 
+README = (ROOT / "README.md").read_text()
 PROGRAM = ["/opt/my tools/backtrail"]
 # Calls the plugin as OpenCode does, with a stand-in for the command that writes down what it is told.
 OPENCODE = """
@@ -35,6 +37,13 @@ def test_every_event_that_matters_calls_the_hook_by_its_full_name(agent: str) ->
         [call] = entries if agent == "cursor" else entries[0]["hooks"]
         assert shlex.split(call["command"]) == [*PROGRAM, "hook", agent]
     assert found.file.startswith(f".{agent.removesuffix('-code')}/")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_readme_names_the_file_of_each_agent(agent: str) -> None:
+    """Somebody who reads about it shall not have to run it to learn where it goes."""
+    [line] = [line for line in README.splitlines() if f"| `{agent}` |" in line]
+    assert f"`{settings(agent, PROGRAM).file}`" in line
 
 
 def test_gemini_counts_milliseconds_and_cursor_wants_a_version() -> None:
