@@ -239,6 +239,16 @@ def test_what_nobody_asked_for_is_ignored_in_silence(shell: Shell) -> None:
     assert failures(shell) == []
 
 
+def test_the_folder_may_be_named_or_be_the_current_one(shell: Shell, workspace: Workspace) -> None:
+    """An agent that does not say where it works was started there; -w holds whatever it says."""
+    nowhere = {"hook_event_name": "SessionStart", "session_id": "nowhere"}
+    elsewhere = {**nowhere, "session_id": "elsewhere", "cwd": "/"}
+    assert hook("codex", json.dumps(nowhere).encode(), shell.folder / "stdin") == SILENT
+    words = ["-w", str(shell.root)]
+    assert hook("codex", json.dumps(elsewhere).encode(), shell.folder / "stdin", *words) == SILENT
+    assert {"nowhere", "elsewhere"} <= {one.session for one in workspace.sessions().sessions}
+
+
 @pytest.mark.parametrize("payload", [b"", b"garbage", b"{", b"\xff", b"[" * 100_000, b"x" * (17 << 20)])
 def test_garbage_is_written_down_and_nothing_else(shell: Shell, payload: bytes) -> None:
     """Whoever wonders finds it in the log; the agent sees nothing."""
@@ -270,8 +280,9 @@ def test_what_goes_wrong_is_told_to_whoever_looks_for_it(
     agent = Agent(shell, "claude-code", "x" * 300)
     assert agent("SessionStart") == SILENT
     monkeypatch.setenv("BACKTRAIL_DEBUG", "1")
-    status, out, err = agent("SessionStart")
+    status, out, err = agent("UserPromptSubmit", prompt="my word is hunter2")
     assert (status, out) == (0, b"")
+    assert "hunter2" not in err, "nothing of what was said"
     assert "A session's id has 1 to 200" in json.loads(err)["message"]
     assert len(failures(shell)) == 2
     log = shell.home / "data" / "hooks.log"
