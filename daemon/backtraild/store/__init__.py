@@ -5,13 +5,14 @@ before it is durable.
 """
 
 from backtraild.store import trees
+from backtraild.store.comparisons import Comparisons
 from backtraild.store.describe import describe, measure, pairs, summary
 from backtraild.store.failing import failing
 from backtraild.store.mending import QUARANTINE, Mended
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, object_id
 from backtraild.store.pack import PackWriter
-from backtraild.store.patch import MAX_COMPARED_BYTES, ContentSource, Pair, edits, restrict, unified
+from backtraild.store.patch import MAX_COMPARED_BYTES, ContentSource, Pair, edits, patch_text, restrict
 from backtraild.store.pending import PendingContent
 from backtraild.store.reader import Objects
 from backtraild.store.reading import StoreReader
@@ -30,6 +31,7 @@ __all__ = [
     "MAX_COMPARED_BYTES",
     "QUARANTINE",
     "UPKEEP_PREFIX",
+    "Comparisons",
     "ContentSource",
     "DiskFailed",
     "Draft",
@@ -60,9 +62,9 @@ __all__ = [
     "measure",
     "object_id",
     "pairs",
+    "patch_text",
     "restrict",
     "summary",
     "trees",
-    "unified",
     "verify_repository",
 ]

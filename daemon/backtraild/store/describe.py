@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from backtrail import pathtext
 from backtraild.model import SYMLINK_MODE, Changes, Entry, FileChange, ObjectId, Path, Status
-from backtraild.store.patch import ContentSource, Pair, compare, load
+from backtraild.store.patch import Comparing, ContentSource, Pair, compare, load
 from backtraild.store.text import is_binary
 
 MAX_SIMILAR_FILES = 100
@@ -38,9 +38,9 @@ def describe(changes: Changes, content: ContentSource) -> Description:
     return measure(pairs(changes, content), content)
 
 
-def measure(paired: Iterable[Pair], content: ContentSource) -> Description:
-    """The same for changes that are paired already."""
-    files = tuple(_file_change(pair, content) for pair in paired)
+def measure(paired: Iterable[Pair], content: ContentSource, compare: Comparing | None = None) -> Description:
+    """The same for changes that are paired already. Whoever needs their hunks, too, says how to compare."""
+    files = tuple(_file_change(pair, content, compare) for pair in paired)
     insertions = sum(file.insertions or 0 for file in files)
     return Description(files, insertions, sum(file.deletions or 0 for file in files))
 
@@ -176,9 +176,12 @@ def _shared_bytes(old: Counter[bytes], new: Counter[bytes]) -> int:
     return sum(len(chunk) * min(old[chunk], new[chunk]) for chunk in old.keys() & new.keys())
 
 
-def _file_change(pair: Pair, content: ContentSource) -> FileChange:
-    insertions, deletions = _line_counts(pair, content) or (None, None)
-    size = content.size(pair.new.oid) if pair.new else 0
+def _file_change(pair: Pair, content: ContentSource, compare: Comparing | None) -> FileChange:
+    if compare is not None and not pair.same_content:
+        size, insertions, deletions, *_ = compare(pair.old, pair.new)
+    else:
+        insertions, deletions = _line_counts(pair, content) or (None, None)
+        size = content.size(pair.new.oid) if pair.new else 0
     old_path = pair.old_path if pair.renamed else None
     return FileChange(pair.path, _status(pair), size, old_path, insertions, deletions)
 

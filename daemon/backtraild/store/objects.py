@@ -5,6 +5,7 @@ made here; `packs` tells why they are not read by libgit2 either.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 
@@ -12,6 +13,8 @@ from backtrail.errors import StoreDamaged
 from backtraild.model import TREE_MODE, Entry, ObjectId
 
 ID_LENGTH = 20
+
+Differing = tuple[Mapping[bytes, Entry], Mapping[bytes, Entry]]  # of two trees, what only one of them has
 
 
 class ObjectType(IntEnum):
@@ -29,6 +32,9 @@ LARGEST = {ObjectType.COMMIT: 32 * 1024 * 1024, ObjectType.TREE: 300 * 1024 * 10
 TOO_LARGE = "it is larger than any of its type can be"
 
 _NAMES = {ObjectType.COMMIT: b"commit", ObjectType.TREE: b"tree", ObjectType.BLOB: b"blob"}
+# What is no entry matches as one piece up to the end: a search for the next entry in it could take for ever.
+_ENTRY = re.compile(rb"([0-7]{1,7}) ([^\0]*+)\0(.{20})|(.+)", re.DOTALL)
+_WHOLE_ENTRY = re.compile(rb"[0-7]{1,7} [^\0]*+\0.{20}|.+", re.DOTALL)
 _MODE_BYTES: dict[int, bytes] = {}
 _MODE_NUMBERS: dict[bytes, int] = {}
 
@@ -58,21 +64,24 @@ def encode_tree(entries: Mapping[bytes, Entry]) -> bytes:
 
 def decode_tree(content: bytes) -> dict[bytes, Entry]:
     """The entries of a tree object."""
-    entries: dict[bytes, Entry] = {}
-    position, end = 0, len(content)
-    try:
-        while position < end:
-            space = content.index(b" ", position, position + 8)
-            nul = content.index(b"\0", space)
-            following = nul + 1 + ID_LENGTH
-            mode = _mode_number(content[position:space])
-            entries[content[space + 1 : nul]] = Entry(mode, content[nul + 1 : following])
-            position = following
-    except ValueError as error:
-        raise StoreDamaged("A tree in the store is not in git's format.") from error
-    if position != end:
-        raise StoreDamaged("A tree in the store ends in the middle of an entry.")
-    return entries
+    found = _ENTRY.findall(content)
+    if found and found[-1][-1]:
+        raise StoreDamaged("A tree in the store is not in git's format.")
+    return {name: Entry(_mode_number(mode), oid) for mode, name, oid, _ in found}
+
+
+def decode_differing(old: bytes, new: bytes) -> Differing:
+    """Of each of two trees, the entries that the other one does not have. What both have is never decoded."""
+    before, after = _entries(old), _entries(new)
+    return decode_tree(b"".join(before - after)), decode_tree(b"".join(after - before))
+
+
+def _entries(content: bytes) -> set[bytes]:
+    """A tree's entries as they are written in it."""
+    found = _WHOLE_ENTRY.findall(content)
+    if found:
+        decode_tree(found[-1])  # where something is no entry, it is the last piece
+    return set(found)
 
 
 def _mode_bytes(mode: int) -> bytes:

@@ -15,6 +15,7 @@ from backtraild.model import ObjectId
 from backtraild.store import stream
 from backtraild.store.delta import apply_delta, result_size
 from backtraild.store.indexes import File, Finder, Place
+from backtraild.store.kept import Kept
 from backtraild.store.objects import ID_LENGTH
 from backtraild.store.pack import deflate
 from backtraild.store.packed import decode_header
@@ -49,21 +50,28 @@ class Head(NamedTuple):
     base: ObjectId | None = None
 
 
+class Located(NamedTuple):
+    """The same with the place of the base; None for an object that is no delta."""
+
+    kind: int
+    size: int
+    start: int
+    base: Place | None
+
+
 class Packs:
     """The packs of one folder, read-only. Used by one thread. Everything here may raise one of `DAMAGE`."""
 
     def __init__(self, folder: str) -> None:
         self._finder = Finder(folder)
         self._files: OrderedDict[str, File] = OrderedDict()
-        self._bases: OrderedDict[Place, tuple[int, bytes]] = OrderedDict()
-        self._bases_size = 0
+        self._bases: Kept[Place, tuple[int, bytes]] = Kept(BASES_BYTES)
 
     def refresh(self) -> None:
         """Take note of packs that came and went."""
         self._finder.refresh()
         self._files.clear()
         self._bases.clear()
-        self._bases_size = 0
 
     def close(self) -> None:
         """Let go of the files: a deleted one takes space as long as it is open."""
@@ -98,47 +106,8 @@ class Packs:
         """Every object, with one place where it lies."""
         return self._finder.all()
 
-    def kind_at(self, place: Place) -> int:
-        """An object's type, read no further than it takes to know it."""
-        kind, _, _, base = self._entry(place)
-        return kind if base is None else self.read_at(place)[0]
-
-    def size_at(self, place: Place) -> int:
-        """Length of an object, as its header says."""
-        _, size, start, base = self._entry(place)
-        if base is None:
-            return size
-        return result_size(stream.beginning(self._file(place), start, _ENTRY_HEADER))
-
-    def read_at(self, place: Place) -> tuple[int, bytes]:
-        """An object's type and content."""
-        chain: list[tuple[Place, bytes]] = []
-        while place not in self._bases:
-            kind, size, start, base = self._entry(place)
-            content = stream.whole(self._file(place), start, size)
-            if base is None:
-                break
-            if len(chain) == LONGEST_CHAIN:
-                raise ValueError("its deltas go in a circle")
-            chain.append((place, content))
-            place = base
-        else:
-            self._bases.move_to_end(place)
-            kind, content = self._bases[place]
-        for derived, delta in reversed(chain):
-            self._keep(place, kind, content)
-            if result_size(delta) > stream.LARGEST_WHOLE:
-                raise ValueError("it is too large to be a delta")
-            place, content = derived, apply_delta(content, delta)
-        return kind, content
-
-    def pieces_at(self, place: Place) -> tuple[int, int, Iterator[bytes]] | None:
-        """An object's type and size, and its content piece by piece; None for a delta."""
-        kind, size, start, base = self._entry(place)
-        return None if base is not None else (kind, size, stream.pieces(self._file(place), start, size))
-
-    def _entry(self, place: Place) -> tuple[int, int, int, Place | None]:
-        """An object's type and size, where its deflated bytes start, and for a delta where its base lies."""
+    def entry_at(self, place: Place) -> Located:
+        """What stands before an object."""
         name, offset = place
         head = decode_entry(self._file(place), offset)
         base: Place | None = None
@@ -148,7 +117,45 @@ class Packs:
             base = self._finder.find(head.base)
             if base is None:
                 raise ValueError("its base is missing")
-        return head.kind, head.size, head.start, base
+        return Located(head.kind, head.size, head.start, base)
+
+    def kind_at(self, place: Place) -> int:
+        """An object's type, read no further than it takes to know it."""
+        kind, _, _, base = self.entry_at(place)
+        return kind if base is None else self.read_at(place)[0]
+
+    def size_at(self, place: Place) -> int:
+        """Length of an object, as its header says."""
+        _, size, start, base = self.entry_at(place)
+        if base is None:
+            return size
+        return result_size(stream.beginning(self._file(place), start, _ENTRY_HEADER))
+
+    def read_at(self, place: Place, entry: Located | None = None) -> tuple[int, bytes]:
+        """An object's type and content; quicker with what `entry_at` told of it."""
+        chain: list[tuple[Place, bytes]] = []
+        while (found := self._bases.get(place)) is None:
+            kind, size, start, base = entry or self.entry_at(place)
+            content = stream.whole(self._file(place), start, size)
+            if base is None:
+                break
+            if len(chain) == LONGEST_CHAIN:
+                raise ValueError("its deltas go in a circle")
+            chain.append((place, content))
+            place, entry = base, None
+        else:
+            kind, content = found
+        for derived, delta in reversed(chain):
+            self._keep(place, kind, content)
+            if result_size(delta) > stream.LARGEST_WHOLE:
+                raise ValueError("it is too large to be a delta")
+            place, content = derived, apply_delta(content, delta)
+        return kind, content
+
+    def pieces_at(self, place: Place) -> tuple[int, int, Iterator[bytes]] | None:
+        """An object's type and size, and its content piece by piece; None for a delta."""
+        kind, size, start, base = self.entry_at(place)
+        return None if base is not None else (kind, size, stream.pieces(self._file(place), start, size))
 
     def _file(self, place: Place) -> File:
         name = place[0]
@@ -160,12 +167,8 @@ class Packs:
 
     def _keep(self, place: Place, kind: int, content: bytes) -> None:
         """Remember a base: the next object often is a delta of the same one."""
-        if place in self._bases or len(content) > BASES_BYTES // 4:
-            return
-        self._bases[place] = kind, content
-        self._bases_size += len(content)
-        while self._bases_size > BASES_BYTES:
-            self._bases_size -= len(self._bases.popitem(last=False)[1][1])
+        if len(content) <= BASES_BYTES // 4:
+            self._bases.keep(place, (kind, content), len(content))
 
 
 def decode_entry(file: File, offset: int) -> Head:

@@ -3,7 +3,8 @@
 Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothing here touches a disk.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -21,6 +22,7 @@ MAX_COMPARED_LINES = 50_000
 # Whether content is text is decided here, by git's rule, so libgit2 must not decide again.
 _COMPARE_FLAGS = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
 _NO_OBJECT = "0" * 40
+_PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # what git writes as it is
 _LETTERS = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 _ESCAPED = [
     b"\\" + _LETTERS[byte] if byte in _LETTERS else bytes([byte]) if 0x20 <= byte < 0x7F else b"\\%03o" % byte
@@ -80,14 +82,37 @@ def restrict(changes: Changes, paths: Sequence[Path]) -> Changes:
     return {path: change for path, change in changes.items() if path in files or path.startswith(folders)}
 
 
+class Comparison(NamedTuple):
+    """How two contents compare. Nothing is told of lines where these are not text, or too large."""
+
+    size: int  # of the new one
+    insertions: int | None = None
+    deletions: int | None = None
+    hunks: bytes | None = None
+    is_binary: bool = False
+
+
+Comparing = Callable[[Entry | None, Entry | None], Comparison]
+
+
+def comparing(content: ContentSource, context: int = 3) -> Comparing:
+    """Compares two sides of a file, with so many lines around each hunk."""
+    return lambda old, new: _compared(old, new, content, context)
+
+
 def unified(pairs: Iterable[Pair], content: ContentSource, context: int = 3) -> str:
     """The patch as text. Bytes that are not UTF-8 become U+FFFD: apply `unified_bytes`, show this."""
-    return unified_bytes(pairs, content, context).decode(errors="replace")
+    return patch_text(pairs, comparing(content, context))
+
+
+def patch_text(pairs: Iterable[Pair], compare: Comparing) -> str:
+    """The same where somebody else compares."""
+    return _patches(pairs, compare).decode(errors="replace")
 
 
 def unified_bytes(pairs: Iterable[Pair], content: ContentSource, context: int = 3) -> bytes:
     """The patch as `git diff --full-index -M` writes it and `git apply` takes it."""
-    return b"".join(_file_patch(side, content, context) for pair in pairs for side in _split(pair))
+    return _patches(pairs, comparing(content, context))
 
 
 def load(entry: Entry | None, content: ContentSource) -> bytes | None:
@@ -144,6 +169,22 @@ def _common(one: bytes, two: bytes, *, from_end: bool) -> int:
     return low
 
 
+def _compared(old: Entry | None, new: Entry | None, content: ContentSource, context: int) -> Comparison:
+    before, after = load(old, content), load(new, content)
+    size = len(after) if after is not None else content.size(new.oid) if new else 0
+    if (before and is_binary(before)) or (after and is_binary(after)):
+        return Comparison(size, is_binary=True)
+    patch = compare(before, after, context) if before is not None and after is not None else None
+    if patch is None:
+        return Comparison(size)
+    _, insertions, deletions = patch.line_stats
+    return Comparison(size, insertions, deletions, _hunks(patch))
+
+
+def _patches(pairs: Iterable[Pair], compare: Comparing) -> bytes:
+    return b"".join(_file_patch(side, compare) for pair in pairs for side in _split(pair))
+
+
 def _split(pair: Pair) -> tuple[Pair, ...]:
     """A file that became a symlink is a deletion and an addition: no hunk turns one into the other."""
     if not pair.retyped:
@@ -151,10 +192,10 @@ def _split(pair: Pair) -> tuple[Pair, ...]:
     return Pair(pair.path, pair.path, pair.old, None), Pair(pair.path, pair.path, None, pair.new)
 
 
-def _file_patch(pair: Pair, content: ContentSource, context: int) -> bytes:
+def _file_patch(pair: Pair, compare: Comparing) -> bytes:
     lines = [b"diff --git %s %s" % (_quoted(b"a/" + pair.old_path), _quoted(b"b/" + pair.path))]
     lines += (line.encode() if isinstance(line, str) else line for line in _header(pair))
-    return b"\n".join(lines) + b"\n" + (b"" if pair.same_content else _body(pair, content, context))
+    return b"\n".join(lines) + b"\n" + (b"" if pair.same_content else _body(pair, compare))
 
 
 def _header(pair: Pair) -> Iterator[str | bytes]:
@@ -175,18 +216,17 @@ def _header(pair: Pair) -> Iterator[str | bytes]:
         yield f"index {_hex(old)}..{_hex(new)}{mode}"
 
 
-def _body(pair: Pair, content: ContentSource, context: int) -> bytes:
+def _body(pair: Pair, compare: Comparing) -> bytes:
     """The hunks, or the sentence that stands where there are none."""
     old_name = _quoted(b"a/" + pair.old_path) if pair.old else b"/dev/null"
     new_name = _quoted(b"b/" + pair.path) if pair.new else b"/dev/null"
-    old, new = load(pair.old, content), load(pair.new, content)
-    if (old and is_binary(old)) or (new and is_binary(new)):
+    found = compare(pair.old, pair.new)
+    if found.is_binary:
         return b"Binary files %s and %s differ\n" % (old_name, new_name)
-    patch = compare(old, new, context) if old is not None and new is not None else None
-    if patch is None:
+    if found.hunks is None:
         return b"Files %s and %s differ, too large to compare line by line\n" % (old_name, new_name)
-    hunks = _hunks(patch)
-    return b"--- %s\n+++ %s\n%s" % (_labelled(old_name), _labelled(new_name), hunks) if hunks else b""
+    header = b"--- %s\n+++ %s\n" % (_labelled(old_name), _labelled(new_name))
+    return header + found.hunks if found.hunks else b""
 
 
 def _hunks(patch: pygit2.Patch) -> bytes:
@@ -207,5 +247,6 @@ def _hex(entry: Entry | None) -> str:
 
 def _quoted(path: Path) -> bytes:
     """A name as git writes it with core.quotePath: in quotes where a byte is not plain ASCII."""
-    escaped = b"".join(_ESCAPED[byte] for byte in path)
-    return b'"%s"' % escaped if len(escaped) != len(path) else path
+    if _PLAIN.fullmatch(path):
+        return path
+    return b'"%s"' % b"".join(_ESCAPED[byte] for byte in path)

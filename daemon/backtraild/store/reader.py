@@ -8,18 +8,20 @@ memory.
 import contextlib
 import hashlib
 import os
-from collections import OrderedDict
 from collections.abc import Iterator
 
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import Entry, ObjectId
 from backtraild.store import loose
 from backtraild.store.indexes import Place
+from backtraild.store.kept import Kept
 from backtraild.store.objects import (
     EMPTY_TREE,
     LARGEST,
     TOO_LARGE,
+    Differing,
     ObjectType,
+    decode_differing,
     decode_tree,
     hash_prefix,
     object_id,
@@ -32,6 +34,8 @@ COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
 # A tree of every save goes in: this is full, and memory does not grow any more, after some thousand saves.
 TREE_CACHE_BYTES = 4 * 1024 * 1024
+DIFFERING_BYTES = 1024 * 1024
+_ENTRY_BYTES = 250  # what a decoded entry takes
 
 _CHANGED = "its content has changed"
 _OTHER_TYPE = "it has another type than expected"
@@ -46,8 +50,8 @@ class Objects:
         self._folder = os.path.join(git_dir, "objects")
         self._packs = Packs(os.path.join(self._folder, "pack"))
         self._packs.refresh()
-        self._trees: OrderedDict[ObjectId, bytes] = OrderedDict()
-        self._trees_size = 0
+        self._trees: Kept[ObjectId, bytes] = Kept(TREE_CACHE_BYTES)
+        self._differing: Kept[tuple[ObjectId, ObjectId], Differing] = Kept(DIFFERING_BYTES)
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
@@ -65,7 +69,7 @@ class Objects:
         """Take note of packs that came and went, and forget what was read."""
         self._packs.refresh()
         self._trees.clear()
-        self._trees_size = 0
+        self._differing.clear()
 
     def commits(self) -> Iterator[tuple[ObjectId, bytes]]:
         """All commits that can be read, whether anything leads to them or not. Looks at every object."""
@@ -100,22 +104,20 @@ class Objects:
 
     def read_tree(self, oid: ObjectId) -> dict[bytes, Entry]:
         """A folder's entries; the most recently used folders are kept in memory."""
-        content = self._trees.get(oid)
-        if content is None:
-            content = b"" if oid == EMPTY_TREE else self.read(oid, ObjectType.TREE)
-            self.keep_tree(oid, content)
-        else:
-            self._trees.move_to_end(oid)
-        return decode_tree(content)
+        return decode_tree(self._tree(oid))
+
+    def read_differing_entries(self, old: ObjectId, new: ObjectId) -> Differing:
+        """Of each of two folders, the entries that the other one does not have."""
+        found = self._differing.get((old, new))
+        if found is None:
+            found = decode_differing(self._tree(old), self._tree(new))
+            if EMPTY_TREE not in (old, new):  # else all of it is told, and of a whole tree one after another
+                self._differing.keep((old, new), found, _ENTRY_BYTES * (1 + len(found[0]) + len(found[1])))
+        return found
 
     def keep_tree(self, oid: ObjectId, content: bytes) -> None:
         """Remember a tree, so that the next save reads nothing."""
-        if oid in self._trees or len(content) > TREE_CACHE_BYTES:
-            return
-        self._trees[oid] = content
-        self._trees_size += len(content)
-        while self._trees_size > TREE_CACHE_BYTES:
-            self._trees_size -= len(self._trees.popitem(last=False)[1])
+        self._trees.keep(oid, content, len(content))
 
     def size(self, oid: ObjectId) -> int:
         """Length of a blob, from its header."""
@@ -145,6 +147,13 @@ class Objects:
             yield self.read_blob(oid)
         else:
             yield from self._stream(oid, ObjectType.BLOB, place)
+
+    def _tree(self, oid: ObjectId) -> bytes:
+        content = self._trees.get(oid)
+        if content is None:
+            content = b"" if oid == EMPTY_TREE else self.read(oid, ObjectType.TREE)
+            self.keep_tree(oid, content)
+        return content
 
     def _streamable(self, oid: ObjectId) -> Place | None:
         """The copy to take a large blob from: what was given out can't be taken back, so it is chosen before."""
@@ -180,12 +189,13 @@ class Objects:
 
     def _content_at(self, oid: ObjectId, kind: ObjectType, place: Place) -> tuple[int, bytes]:
         """What a pack holds at a place. A large object is hashed before memory is given to it: it may be a bomb."""
-        pieces = self._packs.pieces_at(place)
-        if kind in LARGEST and (pieces[1] if pieces else self._packs.size_at(place)) > LARGEST[kind]:
+        entry = self._packs.entry_at(place)
+        is_delta = entry.base is not None
+        if kind in LARGEST and (self._packs.size_at(place) if is_delta else entry.size) > LARGEST[kind]:
             raise ValueError(TOO_LARGE)
-        if pieces is not None and pieces[1] >= STREAM_FROM:
-            self._hashes_right(oid, ObjectType(pieces[0]), place)
-        return self._packs.read_at(place)
+        if not is_delta and entry.size >= STREAM_FROM:
+            self._hashes_right(oid, ObjectType(entry.kind), place)
+        return self._packs.read_at(place, entry)
 
     def _hashes_right(self, oid: ObjectId, kind: ObjectType, place: Place) -> bool:
         """Read an object to its end and keep nothing of it; StoreDamaged if it is not what was stored."""

@@ -4,6 +4,7 @@ import contextlib
 import os
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
 from backtraild import durable
@@ -12,6 +13,7 @@ from backtraild.spare import Spare
 from backtraild.store import mending, record, swapping, trees
 from backtraild.store.enclosure import refuse_ways_out
 from backtraild.store.failing import failing
+from backtraild.store.kept import Kept
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import TEMPORARY_PREFIX, PackWriter
@@ -20,6 +22,7 @@ from backtraild.store.reader import Objects
 from backtraild.store.refs import CHECKPOINTS, HIGHEST_NUMBER, Refs, numbers_among
 from backtraild.store.turnover import Turnover
 
+DECODED_BYTES = 1024 * 1024  # of commits; what is made of them takes about four times as much
 PINNED = "refs/pinned"
 HIGHEST = "refs/backtrail/highest"  # a blob with the highest number ever given out, once that one is deleted
 
@@ -52,6 +55,7 @@ class Store:
         """Open a repository that `create` made."""
         self.git_dir = git_dir
         self._newest_tree: tuple[int, str] | None = None
+        self._decoded: Kept[str, Checkpoint] = Kept(DECODED_BYTES)
         self._pack_folder = os.path.join(git_dir, "objects", "pack")
         if not os.path.isdir(self._pack_folder):
             raise StoreFailed(f"There is no checkpoint store at {git_dir}.")
@@ -129,13 +133,15 @@ class Store:
         return at < len(self.numbers) and self.numbers[at] == number
 
     def get(self, number: int) -> Checkpoint:
-        """A checkpoint by number."""
+        """A checkpoint by number, whose commit is on the disk as it was written: what is listed can be restored."""
         commit_id = self._commit_id(number)
         content = self.objects.read(bytes.fromhex(commit_id), ObjectType.COMMIT)
-        checkpoint = record.decode(commit_id, content, str(number) in self._pinned)
-        if checkpoint.number != number:
-            raise _damaged_reference(number)
-        return checkpoint
+        return self._of_number(number, self._decoded.get(commit_id) or self._decode(commit_id, content))
+
+    def recall(self, number: int) -> Checkpoint:
+        """The same from memory, if it was read before: for questions about content that is remembered, too."""
+        checkpoint = self._decoded.get(self._commit_id(number))
+        return self.get(number) if checkpoint is None else self._of_number(number, checkpoint)
 
     def new_pack(self) -> PackWriter:
         """Where the objects of the next checkpoint go."""
@@ -239,7 +245,7 @@ class Store:
         self._highest = number
         self._newest_tree = number, tree.hex()
         self.numbers.append(number)
-        return record.decode(commit_id, content, pinned=False)
+        return self._decode(commit_id, content)
 
     def delete(self, number: int) -> None:
         """Let go of a checkpoint, damaged or not. Its number is never given out again."""
@@ -273,6 +279,16 @@ class Store:
         with failing("changed"):
             self._refs.delete(f"{PINNED}/{number}")
         self._pinned.discard(str(number))
+
+    def _decode(self, commit_id: str, content: bytes) -> Checkpoint:
+        checkpoint = record.decode(commit_id, content, pinned=False)
+        self._decoded.keep(commit_id, checkpoint, len(content))
+        return checkpoint
+
+    def _of_number(self, number: int, checkpoint: Checkpoint) -> Checkpoint:
+        if checkpoint.number != number:
+            raise _damaged_reference(number)
+        return replace(checkpoint, pinned=True) if str(number) in self._pinned else checkpoint
 
     def _require(self, number: int) -> None:
         if not self.has(number):

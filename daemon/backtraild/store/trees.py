@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from backtraild.model import TREE_MODE, Change, Changes, Entry, ObjectId, Path, join_path, split_path
 from backtraild.store.extent import ReadTree, refuse_boundless
-from backtraild.store.objects import EMPTY_TREE, encode_tree
+from backtraild.store.objects import EMPTY_TREE, Differing, encode_tree
 
 # After so many names, or so many bytes of their paths, both trees are measured before any more are told.
 MEASURED_FROM = 50_000
 MEASURED_FROM_BYTES = 16 * 1024 * 1024
 
 WriteTree = Callable[[bytes], ObjectId]
+ReadDiffering = Callable[[ObjectId, ObjectId], Differing]
 
 
 def rebuild(base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree) -> ObjectId:
@@ -33,16 +34,20 @@ def rebuild(base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree) 
     return root
 
 
-def compare(old: ObjectId, new: ObjectId, read: ReadTree) -> Iterator[tuple[Path, Change]]:
+def compare(
+    old: ObjectId, new: ObjectId, read: ReadTree, read_differing: ReadDiffering | None = None
+) -> Iterator[tuple[Path, Change]]:
     """Every file that differs. Folders with the same id on both sides are not opened.
 
-    Raises StoreDamaged where there would be no end to them.
+    `read_differing` may leave out what two folders have in common. Raises StoreDamaged where there would be no end
+    to them.
     """
+    differing: ReadDiffering = read_differing or (lambda one, other: (read(one), read(other)))
     pending: list[tuple[Path, ObjectId, ObjectId]] = [(b"", old, new)]
     names, path_bytes, is_measured = 0, 0, False
     while pending:
         folder, old_tree, new_tree = pending.pop()
-        before, after = read(old_tree), read(new_tree)
+        before, after = differing(old_tree, new_tree)
         names += len(before) + len(after) + 1
         path_bytes += len(folder) * (len(before) + len(after) + 1)
         if not is_measured and (names > MEASURED_FROM or path_bytes > MEASURED_FROM_BYTES):

@@ -22,7 +22,7 @@ from backtraild.model import (
     is_below,
 )
 from backtraild.state import Query
-from backtraild.store import ContentSource, describe, measure, pairs, restrict, trees, unified
+from backtraild.store import Comparisons, ContentSource, describe, measure, pairs, patch_text, restrict, trees
 from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
@@ -47,6 +47,7 @@ class History:
         self._parts = parts
         self._recorder = recorder
         self._remedy = remedy
+        self._comparisons = Comparisons()
 
     def get(self, name: str) -> Checkpoint:
         """A checkpoint by any of its names, with all of its changes where those can still be told."""
@@ -130,19 +131,28 @@ class History:
         self, older: str, newer: str | None = None, paths: Sequence[Path] = (), *, text: bool = True
     ) -> Diff:
         """How two checkpoints differ, or a checkpoint and the disk; without `text`, no patch is made."""
-        before = self.find(older)
+        before = self._parts.store.recall(self.number(older))
         if newer is not None:
-            after = self.find(newer)
+            after = self._parts.store.recall(self.number(newer))
             changes = self._parts.changes_between(before.tree, after.tree)
-            return _diff(before.id, after.id, restrict(changes, paths), self._parts.store.objects, text)
+            return self._diff(before.id, after.id, restrict(changes, paths), self._parts.store.objects, text)
         with self._recorder.look() as look:
             changes = compose(self.changes_since(before), look.changes)
-            return _diff(before.id, None, restrict(changes, paths), look.content, text)
+            return self._diff(before.id, None, restrict(changes, paths), look.content, text)
 
     def changes_since(self, checkpoint: Checkpoint) -> Changes:
         """How the newest checkpoint differs from an earlier one."""
         newest = self._parts.store.newest_tree()
         return {} if newest is None else self._parts.changes_between(checkpoint.tree, newest)
+
+    def _diff(
+        self, from_id: str, to_id: str | None, changes: Changes, content: ContentSource, text: bool
+    ) -> Diff:
+        paired = pairs(changes, content)
+        compare = self._comparisons.of(content) if text else None
+        told = measure(paired, content, compare)
+        patch = patch_text(paired, compare) if compare else ""
+        return Diff(from_id, to_id, told.files, told.insertions, told.deletions, patch)
 
     def _matching(self, query: Query) -> Iterator[Checkpoint]:
         """Checkpoints one by one; the index is asked again as long as somebody wants more."""
@@ -233,10 +243,3 @@ def compose(first: Changes, second: Changes) -> Changes:
         if old != new:
             composed[path] = Change(old, new)
     return composed
-
-
-def _diff(from_id: str, to_id: str | None, changes: Changes, content: ContentSource, text: bool) -> Diff:
-    paired = pairs(changes, content)
-    told = measure(paired, content)
-    patch = unified(paired, content) if text else ""
-    return Diff(from_id, to_id, told.files, told.insertions, told.deletions, patch)

@@ -36,7 +36,10 @@ class Parts:
 
     def changes_between(self, old: str | None, new: str) -> Changes:
         """How two trees differ; None stands for the empty one."""
-        return dict(trees.compare(_tree_id(old), _tree_id(new), self.store.objects.read_tree))
+        objects = self.store.objects
+        return dict(
+            trees.compare(_tree_id(old), _tree_id(new), objects.read_tree, objects.read_differing_entries)
+        )
 
 
 def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import EXECUTABLE_MODE, FILE_MODE, SYMLINK_MODE, TREE_MODE, Entry
-from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, encode_tree, object_id
+from backtraild.store.objects import (
+    EMPTY_TREE,
+    ObjectType,
+    decode_differing,
+    decode_tree,
+    encode_tree,
+    object_id,
+)
 
 Git = Callable[..., bytes]
 
@@ -94,3 +101,31 @@ def test_a_tree_cut_anywhere_is_never_taken_for_a_smaller_one(
     cut = data.draw(st.integers(0, len(content) - 1).filter(lambda at: at not in ends))
     with pytest.raises(StoreDamaged):
         decode_tree(content[:cut])
+
+
+@given(folders, folders, folders)
+def test_of_two_trees_only_what_differs_is_told(
+    shared: dict[bytes, Entry], one: dict[bytes, Entry], other: dict[bytes, Entry]
+) -> None:
+    """Two states of a large folder, one file apart, are compared at the cost of the one file."""
+    before, after = shared | one, shared | other
+    only_before, only_after = decode_differing(encode_tree(before), encode_tree(after))
+    assert only_before == {name: entry for name, entry in before.items() if after.get(name) != entry}
+    assert only_after == {name: entry for name, entry in after.items() if before.get(name) != entry}
+
+
+@given(folders, st.binary(min_size=1, max_size=19))
+def test_what_two_damaged_trees_have_in_common_is_damage_still(
+    folder: dict[bytes, Entry], rest: bytes
+) -> None:
+    """That both sides are broken in the same way makes neither of them whole."""
+    broken = encode_tree(folder) + rest
+    with pytest.raises(StoreDamaged):
+        decode_differing(broken, broken)
+
+
+@pytest.mark.parametrize("decode", [decode_tree, lambda content: decode_differing(content, b"")])
+def test_a_tree_without_a_single_entry_is_refused_at_once(decode: Callable[[bytes], object]) -> None:
+    """A search for where the next entry begins would look at every byte up to the end, from every byte."""
+    with pytest.raises(StoreDamaged):
+        decode(b"0 " * 4_000_000)

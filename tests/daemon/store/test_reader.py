@@ -358,7 +358,7 @@ def test_trees_in_memory_stay_within_their_limit(repository: Path, monkeypatch: 
     for _ in range(2):
         for count, oid in enumerate(ids):
             assert len(objects.read_tree(oid)) == count
-            assert objects._trees_size == sum(map(len, objects._trees.values())) <= 300
+            assert sum(len(content) for content, _ in objects._trees._values.values()) <= 300
     assert objects.read_tree(EMPTY_TREE) == {}
 
 
