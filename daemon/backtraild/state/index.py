@@ -9,9 +9,11 @@ from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Each part is found in an index of its own: the cost follows the changes of the path, not the checkpoints.
 _TOUCHES = (
-    "(NOT complete OR number IN (SELECT number FROM changed_paths"
-    " WHERE path = :path OR (path >= :below AND path < :beyond)))"
+    "number IN (SELECT number FROM changed_paths WHERE path = :path"
+    " UNION SELECT number FROM changed_paths WHERE path >= :below AND path < :beyond"
+    " UNION SELECT number FROM checkpoints WHERE NOT complete)"
 )
 
 

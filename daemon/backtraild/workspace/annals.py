@@ -5,7 +5,7 @@ the number of changes, and none of them depends on a checkpoint that was deleted
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 
@@ -101,8 +101,9 @@ class Annals:
 
     def _after_gaps(self, end: int) -> Iterator[int]:
         """Checkpoints right after those that were deleted, or can't be read: what these changed is theirs now."""
-        numbers, known = self._parts.store.numbers, self._parts.index.numbers()
-        return (numbers[at] for at in range(end - 1, -1, -1) if numbers[at] - 1 not in known)
+        numbers = self._parts.store.numbers
+        unlisted = (number + 1 for number in sorted(self._parts.suspicion.unlisted, reverse=True))
+        return merge(_after_holes(numbers, end), filter(self._parts.store.has, unlisted), reverse=True)
 
     def _origin(self, checkpoint: Checkpoint, path: Path) -> Path:
         """The name under which a file that is new at a path was known before; the same where it was not."""
@@ -147,3 +148,14 @@ def _is_file(entry: Entry | None) -> bool:
 
 def _entry_of(state: _State | None) -> Entry | None:
     return None if state is None else state.entry
+
+
+def _after_holes(numbers: Sequence[int], end: int) -> Iterator[int]:
+    """Of the first so many numbers, those that do not follow the one before, the last of them first.
+
+    Halved again and again: among thousands of checkpoints without a hole, none is looked at one by one.
+    """
+    while end:
+        beyond = numbers[end - 1] - (end - 1)
+        end = bisect_left(range(end), beyond, key=lambda at: numbers[at] - at)
+        yield numbers[end]

@@ -59,8 +59,7 @@ class History:
 
     def number(self, name: str) -> int:
         """The number of a checkpoint, which may be damaged."""
-        names = _Names(self._parts)
-        return self._recorder.asked(lambda: naming.resolve(name, names, datetime.now(UTC)))
+        return naming.resolve(name, _Names(self._parts, self._recorder), datetime.now(UTC))
 
     def find_any(self, name: str) -> Checkpoint:
         """The same, with what is left to be told of one that is damaged."""
@@ -206,10 +205,11 @@ class History:
 
 
 class _Names:
-    """The checkpoints as `naming` wants to ask for them."""
+    """The checkpoints as `naming` wants to ask for them. Numbers are in memory; the table is asked for the rest."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, recorder: Recorder) -> None:
         self._store, self._index = parts.store, parts.index
+        self._recorder = recorder
 
     def newest(self, skip: int) -> int | None:
         numbers = self._store.numbers
@@ -222,10 +222,10 @@ class _Names:
         return self._store.has(number)
 
     def by_prefix(self, prefix: str) -> Sequence[tuple[int, str]]:
-        return self._index.by_prefix(prefix)
+        return self._recorder.asked(lambda: self._index.by_prefix(prefix))
 
     def newest_at(self, time: datetime) -> int | None:
-        return self._index.newest_at(time)
+        return self._recorder.asked(lambda: self._index.newest_at(time))
 
 
 def _is_of(change: FileChange, path: Path) -> bool:

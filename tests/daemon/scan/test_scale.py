@@ -1,4 +1,4 @@
-"""Cost follows the change, memory does not follow the tree, and a race leads nowhere."""
+"""What was left out costs nothing, memory does not follow the tree, and a race leads nowhere."""
 
 import os
 import sqlite3
@@ -58,31 +58,6 @@ def cost_of(monkeypatch: pytest.MonkeyPatch, connection: sqlite3.Connection, act
             connection.set_progress_handler(None, 0)
             connection.set_trace_callback(None)
     return asked
-
-
-def test_saving_one_file_costs_the_same_among_500_and_among_20_000(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """What makes it possible to leave it on in any project, however large."""
-    costs = []
-    for count in (500, 20_000):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        with Project(folder) as project:
-            make_files(project.root, count)
-            project.workspace.start()
-            project.write("003/310", b"changed once")  # the first save of a process opens the store's packs
-            project.save(dirty=[b"003/310"])
-            connection = project.workspace._parts.database.connection._connection
-            project.write("003/333", b"changed")
-            costs.append(
-                cost_of(monkeypatch, connection, lambda project=project: project.save(dirty=[b"003/333"]))
-            )
-            assert project.captured()[b"003/333"] == ("file", b"changed")
-
-    assert costs[0] == costs[1]
-    assert costs[0]["scandir"] == 0
-    assert costs[0]["table steps, thousands"] <= 1
 
 
 def test_looking_at_one_file_costs_the_same_however_many_were_left_out(

@@ -5,12 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backtrail.errors import UnknownPath, UsageError
 from backtraild.model import FILE_MODE, Change, Entry, FileChange, Kind, Status
 from backtraild.store import LISTED_CHANGES, Store, record
 from backtraild.store.objects import ObjectType
 from backtraild.workspace import Version, Workspace
+from backtraild.workspace.annals import _after_holes
 from support.drafts import draft
 from support.git import git
 from support.project import Project
@@ -340,3 +343,11 @@ def test_the_cost_follows_the_versions_and_not_the_checkpoints(
         assert len(read) <= 22
     finally:
         workspace.close()
+
+
+@given(st.sets(st.integers(1, 60)), st.integers(0, 60))
+def test_the_checkpoints_after_holes_are_found_without_looking_at_all_of_them(present: set[int], end: int):
+    """A file's history must not skip what a deleted checkpoint had changed; thousands without a hole cost nothing."""
+    numbers = sorted(present)
+    wanted = [number for number in numbers[:end] if number - 1 not in present]
+    assert list(_after_holes(numbers, min(end, len(numbers)))) == wanted[::-1]

@@ -1,0 +1,179 @@
+"""Cost follows the change, whatever the folder and its history hold: asserted by counts, which no machine changes.
+
+Of one service, with a small folder and a large one, and of one history, while it is short and when it is long.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backtraild import requests, session_requests
+from backtraild.keeper import Keeper
+from backtraild.model import Intent, Kind
+from backtraild.requests import Action
+from backtraild.state import Query
+from support.counting import OBJECTS, SYNCS, WRITTEN, cost_of
+from support.serving import Desk, Site, desk
+
+FILES = {"small": 500, "large": 50_000}
+IN_A_FOLDER = 500
+FIRST, SECOND = "here/1/a.txt", "here/1/b.txt"
+SHORT, LONG = 60, 1_000
+CHANGED = 5
+SLACK_BYTES = 100  # ids are as good as random, and deflate to a few bytes more or less
+Cost = Counter[str]
+
+
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with desk(tmp_path_factory.mktemp("counts"), auto_checkpoint=False, max_checkpoints=2 * LONG) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def sites(counter: Desk) -> list[Site]:
+    """Two folders that are the same where a file is changed; all that makes one of them large is beside it."""
+    return [_site(counter, name, count) for name, count in FILES.items()]
+
+
+@pytest.fixture(scope="module")
+def past(counter: Desk) -> Site:
+    """A folder with a short history, of which everything has been asked once."""
+    site = counter.watch("past", settings={"auto_checkpoint": False})
+    site.write(FIRST, b"first\n")
+    _grow(site, SHORT)
+    return site
+
+
+def _site(counter: Desk, name: str, count: int) -> Site:
+    root = counter.folder / name
+    for number in range(count):
+        folder = f"{root}/there/{number // IN_A_FOLDER}"
+        if number % IN_A_FOLDER == 0:
+            os.makedirs(folder)
+            Path(folder, "first").write_bytes(b"content\n")
+        os.link(f"{folder}/first", f"{folder}/{number}")  # far quicker than a file of its own
+    site = counter.watch(name, settings={"auto_checkpoint": False}, force=True)
+    # What is opened once is open from then on: the first of everything is not counted.
+    for number in range(3):
+        site.write(FIRST, b"%d\n" % number)
+        site.write(SECOND, b"the same\n")
+        counter.service.save(site.id)
+    counter.service.restore(site.id, "@~1")
+    counter.service.diff(site.id, "@~1", "@")
+    return site
+
+
+def _grow(site: Site, count: int) -> None:
+    """Until there are so many checkpoints; the first few changed a file. None of them has to be durable."""
+
+    def save(keeper: Keeper) -> None:
+        for number in range(keeper.workspace.checkpoints, count):
+            if number <= CHANGED:
+                site.write(FIRST, b"%d\n" % number)
+            keeper.workspace.save(
+                Intent(Kind.MANUAL), [FIRST.encode()] * (number <= CHANGED), allow_empty=True
+            )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        site.desk.service.ask(site.id, save)
+
+
+def _cost(site: Site, action: Action) -> Cost:
+    return cost_of(site.desk.service, site.id, action)
+
+
+def _same(costs: list[Cost]) -> Cost:
+    """The cost of what costs the same each time."""
+    written = [cost.pop(WRITTEN, 0) for cost in costs]
+    assert max(written) - min(written) <= SLACK_BYTES
+    assert costs[0] == costs[1]
+    return costs[0]
+
+
+def _syncs(cost: Cost) -> int:
+    return sum(cost[name] for name in SYNCS)
+
+
+def test_saving_one_file_costs_the_same_among_500_and_among_50_000(sites: list[Site]):
+    """What makes it possible to leave it on in any project, however large."""
+    costs = []
+    for site in sites:
+        site.write(FIRST, b"changed\n")
+        costs.append(_cost(site, requests.save()))
+        assert site.desk.service.read(site.id, "@", FIRST.encode()) == b"changed\n"
+
+    assert costs[0][WRITTEN] < 64 * 1024
+    cost = _same(costs)
+    assert _syncs(cost) == 5, "pack, index, their folder, ref, its folder"
+    assert (cost["scandir"], cost["listdir"]) == (0, 0)
+    assert cost[OBJECTS] <= 2, "what the file was, and the checkpoint before"
+
+
+def test_restoring_one_file_costs_the_same_among_500_and_among_50_000(sites: list[Site]):
+    """To undo a slip must not take longer in a large project: it is when somebody waits most."""
+    costs = []
+    for site in sites:
+        target = site.desk.service.save(site.id, allow_empty=True)
+        kept = site.desk.service.read(site.id, "@", SECOND.encode())
+        site.write(SECOND, b"a slip\n")
+        costs.append(_cost(site, requests.restore(str(target.number))))
+        assert (site.root / SECOND).read_bytes() == kept
+
+    cost = _same(costs)
+    assert (cost["scandir"], cost["listdir"]) == (0, 0)
+
+
+def test_what_differs_is_found_at_the_same_cost_among_500_and_among_50_000(sites: list[Site]):
+    """Two checkpoints are compared where they differ, and nowhere else."""
+    costs = []
+    for site in sites:
+        before = site.desk.service.save(site.id, allow_empty=True)
+        site.write(FIRST, b"another\n")
+        after = site.desk.service.save(site.id)
+        costs.append(_cost(site, requests.diff(str(before.number), str(after.number))))
+
+    cost = _same(costs)
+    assert cost[OBJECTS] == 2, "the content on both sides"
+    assert (cost["write"], cost["scandir"]) == (0, 0)
+
+
+def test_the_same_question_is_answered_from_memory(sites: list[Site]):
+    """Who looks at a diff looks again, and after each edit asks for all of it once more."""
+    site = sites[0]
+    site.write(FIRST, b"yet another\n")
+    site.desk.service.save(site.id)
+    first, again = (_cost(site, requests.diff("@~1", "@")) for _ in range(2))
+    assert (first[OBJECTS], again[OBJECTS]) == (2, 0)
+
+
+def test_questions_about_history_cost_the_same_among_60_checkpoints_and_among_1_000(past: Site):
+    """Years of history must not be read to show an hour of it, or the few versions of one file."""
+    path = FIRST.encode()
+    questions = {
+        "list": requests.list(Query(limit=50)),
+        "list of a path": requests.list(Query(limit=50, path=path)),
+        "list of a session": requests.list(Query(limit=50, session="a")),
+        "log": session_requests.log(path),
+        "get": requests.get("@"),
+        "diff": requests.diff("@~2", "@~1"),
+        "back": requests.get("@~50"),
+    }
+    before = _costs(past, questions)
+    _grow(past, LONG)
+    assert _costs(past, questions) == before
+    assert before["list"][OBJECTS] == 51, "one more, to know whether there are more"
+    assert before["log"][OBJECTS] <= 2 * (CHANGED + 1), (
+        "the baseline and each that changed the file, and their folders"
+    )
+
+
+def _costs(site: Site, questions: dict[str, Action]) -> dict[str, Cost]:
+    """When all of them have been asked before, as they are by whoever watches a folder."""
+    for question in questions.values():
+        site.desk.service.ask(site.id, question)
+    return {name: _cost(site, question) for name, question in questions.items()}
