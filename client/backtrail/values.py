@@ -171,12 +171,17 @@ class PrunedCheckpoint(Value, frozen=True, kw_only=True):
 
 
 class PruneResult(Value, frozen=True, kw_only=True):
-    """What retention let go, or would let go."""
+    """What retention let go, or would let go, and which checkpoints stay for which reasons.
+
+    `excess` is how many more are protected than `max_checkpoints` allows.
+    """
 
     dropped: list[PrunedCheckpoint]
     kept: int
     kept_reasons: dict[str, int]
     dry_run: bool
+    kept_numbers: dict[str, list[int]] = {}
+    excess: int = 0
 
 
 class Damage(Value, frozen=True, kw_only=True):

@@ -87,10 +87,16 @@ def test_a_restore_with_its_conversation_says_what_became_of_that() -> None:
 def pruned(**others: Any) -> PruneResult:
     hours = [PrunedCheckpoint(number=number, reason="not the last of its hour") for number in (3, 4, 5, 9)]
     old = [PrunedCheckpoint(number=1, reason="automatic and more than a year old")]
-    reasons = {"pinned": 3, "less than a day old": 85}
-    return PruneResult(
-        **{"dropped": hours + old, "kept": 88, "kept_reasons": reasons, "dry_run": True, **others}
-    )
+    kept = {"pinned": [2, 6, 7], "less than a day old": list(range(10, 95))}
+    reasons = {reason: len(numbers) for reason, numbers in kept.items()}
+    told = {
+        "dropped": hours + old,
+        "kept": 88,
+        "kept_reasons": reasons,
+        "kept_numbers": kept,
+        "dry_run": True,
+    }
+    return PruneResult(**{**told, **others})
 
 
 def test_retention_gives_its_reasons() -> None:
@@ -99,8 +105,8 @@ def test_retention_gives_its_reasons() -> None:
         "Would let go of 5 checkpoints; 88 checkpoints would be kept.\n"
         "  drop      4  not the last of its hour: 3–5, 9\n"
         "  drop      1  automatic and more than a year old: 1\n"
-        "  keep     85  less than a day old\n"
-        "  keep      3  pinned\n"
+        "  keep     85  less than a day old: 10–94\n"
+        "  keep      3  pinned: 2, 6, 7\n"
     )
     assert render.prune(pruned(dry_run=False), screen()).startswith(
         "Let go of 5 checkpoints; 88 checkpoints are kept.\nThe space is given back in the background.\n"
@@ -108,6 +114,18 @@ def test_retention_gives_its_reasons() -> None:
     assert render.prune(pruned(dropped=[], kept=1, kept_reasons={}), screen()) == (
         "Nothing to let go: 1 checkpoint is kept.\n"
     )
+
+
+def test_what_an_older_daemon_does_not_tell_of_those_that_stay_is_left_out() -> None:
+    """The command may be newer than the daemon that still runs."""
+    told = render.prune(pruned(kept_numbers={}), screen())
+    assert told.endswith("  keep     85  less than a day old\n  keep      3  pinned\n")
+
+
+def test_a_limit_that_cannot_be_kept_is_explained() -> None:
+    """Twelve checkpoints where ten are allowed look like a mistake, unless somebody says why."""
+    told = render.prune(pruned(excess=2), screen())
+    assert told.endswith("That is 2 more than `max_checkpoints` allows: those that are left are protected.\n")
 
 
 def verified(*damage: Damage) -> VerifyResult:

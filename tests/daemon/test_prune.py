@@ -74,6 +74,7 @@ def test_old_ones_go_for_good_and_one_event_tells_of_all(tmp_path: Path):
 
         assert [decision.number for decision in result.dropped] == [1, 3, 4]
         assert (result.kept, result.kept_because) == (2, {"pinned": 1, "the newest": 1})
+        assert result.kept_numbers == {"pinned": [2], "the newest": [5]}
         assert (result.excess, result.dry_run) == (0, False)
         (event,) = at.events("checkpoints_pruned")
         assert event.data == {"numbers": [1, 3, 4], "count": 3, "reason": "asked"}

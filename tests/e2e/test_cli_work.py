@@ -232,6 +232,7 @@ def test_pinning_deleting_pruning_and_verifying(shell: Shell) -> None:
     shell("show", number, status=12)
     plan = shell("prune", "--dry-run", "--json").json
     assert plan["dry_run"] is True
+    assert {reason: len(numbers) for reason, numbers in plan["kept_numbers"].items()} == plan["kept_reasons"]
     assert "kept" in shell("prune").text
     result = shell("verify", "--json").json["workspaces"]
     assert [found["damage"] for found in result] == [[]]

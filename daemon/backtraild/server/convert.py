@@ -155,6 +155,8 @@ def pruned(found: PruneResult) -> values.PruneResult:
         dropped=[values.PrunedCheckpoint(number=each.number, reason=each.reason) for each in found.dropped],
         kept=found.kept,
         kept_reasons=dict(found.kept_because),
+        kept_numbers={reason: list(numbers) for reason, numbers in found.kept_numbers.items()},
+        excess=found.excess,
         dry_run=found.dry_run,
     )
 

@@ -3,7 +3,7 @@
 Only refs and rows go. The space on the disk that nothing holds any more is given back by upkeep, not here.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,16 +16,25 @@ from backtraild.workspace.restorer import Restorer
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What pruning let go, or would let go, and for which reasons the others stay.
+    """What pruning let go, or would let go, and which others stay for which reasons.
 
     `excess` is how many more are protected than the workspace's limit allows.
     """
 
     dropped: tuple[Decision, ...]
-    kept: int
-    kept_because: Mapping[str, int]
+    kept_numbers: Mapping[str, Sequence[int]]
     excess: int
     dry_run: bool
+
+    @property
+    def kept_because(self) -> Mapping[str, int]:
+        """How many stay for each reason."""
+        return {reason: len(numbers) for reason, numbers in self.kept_numbers.items()}
+
+    @property
+    def kept(self) -> int:
+        """How many stay."""
+        return sum(map(len, self.kept_numbers.values()))
 
 
 class Pruner:
@@ -70,5 +79,7 @@ def _believed(candidates: Sequence[Candidate], now: datetime) -> datetime:
 
 
 def _result(verdict: Verdict, dry_run: bool) -> PruneResult:
-    reasons = Counter(decision.reason for decision in verdict.kept)
-    return PruneResult(verdict.dropped, len(verdict.kept), dict(reasons), verdict.excess, dry_run)
+    kept: defaultdict[str, list[int]] = defaultdict(list)
+    for decision in verdict.kept:
+        kept[decision.reason].append(decision.number)
+    return PruneResult(verdict.dropped, dict(kept), verdict.excess, dry_run)

@@ -23,10 +23,14 @@ def prune(result: PruneResult, screen: Screen) -> str:
     for dropped in result.dropped:
         by_reason.setdefault(dropped.reason, []).append(dropped.number)
     for reason, gone_for_it in by_reason.items():
-        told = screen.cut(screen.sign(numbers(gone_for_it)), screen.width - len(reason) - 16)
-        rows.append(f"  {screen.paint('drop', 'red')}  {len(gone_for_it):>5,}  {visible(reason)}: {told}")
+        rows.append(_decided(screen.paint("drop", "red"), len(gone_for_it), reason, gone_for_it, screen))
     for reason, number in sorted(result.kept_reasons.items(), key=lambda item: -item[1]):
-        rows.append(f"  {screen.paint('keep', 'green')}  {number:>5,}  {visible(reason)}")
+        which = result.kept_numbers.get(reason, [])
+        rows.append(_decided(screen.paint("keep", "green"), number, reason, which, screen))
+    if result.excess:
+        rows.append(
+            f"That is {result.excess:,} more than `max_checkpoints` allows: those that are left are protected."
+        )
     return cells.together(rows)
 
 
@@ -64,6 +68,12 @@ def mirrored(result: Mirrored, screen: Screen) -> str:
     verb = "would be" if result.dry_run else "is now"
     refs = ", ".join([*parts, f"{result.up_to_date:,} as before"])
     return f"{remote} {verb} a mirror of this workspace. Refs: {refs}.\n"
+
+
+def _decided(verb: str, number: int, reason: str, which: list[int], screen: Screen) -> str:
+    """One line a reason, with as many of the checkpoints' numbers as it has room for."""
+    told = screen.cut(screen.sign(numbers(which)), screen.width - len(reason) - 16)
+    return f"  {verb}  {number:>5,}  {visible(reason)}" + (f": {told}" if which else "")
 
 
 def _kept(result: PruneResult) -> str:
