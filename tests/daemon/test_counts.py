@@ -147,8 +147,13 @@ def test_the_same_question_is_answered_from_memory(sites: list[Site]):
     site = sites[0]
     site.write(FIRST, b"yet another\n")
     site.desk.service.save(site.id)
-    first, again = (_cost(site, requests.diff("@~1", "@")) for _ in range(2))
-    assert (first[OBJECTS], again[OBJECTS]) == (2, 0)
+    whole, again, since_before = (_cost(site, requests.diff(name, "@")) for name in ("@~1", "@~1", "@~2"))
+    assert (whole[OBJECTS], again[OBJECTS]) == (2, 0)
+    assert again.total() < whole.total() / 2
+    site.write(SECOND, b"the next edit\n")
+    site.desk.service.save(site.id)
+    more = _cost(site, requests.diff("@~3", "@"))
+    assert more[OBJECTS] <= since_before[OBJECTS] + 2, "only what is new is read"
 
 
 def test_questions_about_history_cost_the_same_among_60_checkpoints_and_among_1_000(past: Site):

@@ -8,6 +8,7 @@ from backtraild.store import trees
 from backtraild.store.comparisons import Comparisons
 from backtraild.store.describe import describe, measure, pairs, summary
 from backtraild.store.failing import failing
+from backtraild.store.kept import Kept
 from backtraild.store.mending import QUARANTINE, Mended
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, object_id
@@ -35,6 +36,7 @@ __all__ = [
     "ContentSource",
     "DiskFailed",
     "Draft",
+    "Kept",
     "Mended",
     "NamedTrees",
     "ObjectType",

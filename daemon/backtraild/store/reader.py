@@ -34,8 +34,6 @@ COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
 # A tree of every save goes in: this is full, and memory does not grow any more, after some thousand saves.
 TREE_CACHE_BYTES = 4 * 1024 * 1024
-DIFFERING_BYTES = 1024 * 1024
-_ENTRY_BYTES = 250  # what a decoded entry takes
 
 _CHANGED = "its content has changed"
 _OTHER_TYPE = "it has another type than expected"
@@ -51,7 +49,6 @@ class Objects:
         self._packs = Packs(os.path.join(self._folder, "pack"))
         self._packs.refresh()
         self._trees: Kept[ObjectId, bytes] = Kept(TREE_CACHE_BYTES)
-        self._differing: Kept[tuple[ObjectId, ObjectId], Differing] = Kept(DIFFERING_BYTES)
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
@@ -69,7 +66,6 @@ class Objects:
         """Take note of packs that came and went, and forget what was read."""
         self._packs.refresh()
         self._trees.clear()
-        self._differing.clear()
 
     def commits(self) -> Iterator[tuple[ObjectId, bytes]]:
         """All commits that can be read, whether anything leads to them or not. Looks at every object."""
@@ -108,12 +104,7 @@ class Objects:
 
     def read_differing_entries(self, old: ObjectId, new: ObjectId) -> Differing:
         """Of each of two folders, the entries that the other one does not have."""
-        found = self._differing.get((old, new))
-        if found is None:
-            found = decode_differing(self._tree(old), self._tree(new))
-            if EMPTY_TREE not in (old, new):  # else all of it is told, and of a whole tree one after another
-                self._differing.keep((old, new), found, _ENTRY_BYTES * (1 + len(found[0]) + len(found[1])))
-        return found
+        return decode_differing(self._tree(old), self._tree(new))
 
     def keep_tree(self, oid: ObjectId, content: bytes) -> None:
         """Remember a tree, so that the next save reads nothing."""

@@ -22,12 +22,24 @@ from backtraild.model import (
     is_below,
 )
 from backtraild.state import Query
-from backtraild.store import Comparisons, ContentSource, describe, measure, pairs, patch_text, restrict, trees
+from backtraild.store import (
+    Comparisons,
+    ContentSource,
+    Kept,
+    describe,
+    measure,
+    pairs,
+    patch_text,
+    restrict,
+    trees,
+)
 from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.remedy import Remedy
 
+DIFFS_BYTES = 2 * 1024 * 1024
+_FILE_BYTES = 300  # what a diff keeps of a file beside the text
 _BATCH = 100
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -48,6 +60,7 @@ class History:
         self._recorder = recorder
         self._remedy = remedy
         self._comparisons = Comparisons()
+        self._diffs: Kept[tuple[str, str, tuple[Path, ...], bool], Diff] = Kept(DIFFS_BYTES)
 
     def get(self, name: str) -> Checkpoint:
         """A checkpoint by any of its names, with all of its changes where those can still be told."""
@@ -132,9 +145,7 @@ class History:
         """How two checkpoints differ, or a checkpoint and the disk; without `text`, no patch is made."""
         before = self._parts.store.recall(self.number(older))
         if newer is not None:
-            after = self._parts.store.recall(self.number(newer))
-            changes = self._parts.changes_between(before.tree, after.tree)
-            return self._diff(before.id, after.id, restrict(changes, paths), self._parts.store.objects, text)
+            return self._diff_of_two(before, self._parts.store.recall(self.number(newer)), tuple(paths), text)
         with self._recorder.look() as look:
             changes = compose(self.changes_since(before), look.changes)
             return self._diff(before.id, None, restrict(changes, paths), look.content, text)
@@ -143,6 +154,18 @@ class History:
         """How the newest checkpoint differs from an earlier one."""
         newest = self._parts.store.newest_tree()
         return {} if newest is None else self._parts.changes_between(checkpoint.tree, newest)
+
+    def _diff_of_two(
+        self, before: Checkpoint, after: Checkpoint, paths: tuple[Path, ...], text: bool
+    ) -> Diff:
+        """Two checkpoints differ the same for ever, and are looked at more than once."""
+        question = before.id, after.id, paths, text
+        found = self._diffs.get(question)
+        if found is None:
+            changes = restrict(self._parts.changes_between(before.tree, after.tree), paths)
+            found = self._diff(before.id, after.id, changes, self._parts.store.objects, text)
+            self._diffs.keep(question, found, len(found.text) + _FILE_BYTES * (1 + len(found.files)))
+        return found
 
     def _diff(
         self, from_id: str, to_id: str | None, changes: Changes, content: ContentSource, text: bool
