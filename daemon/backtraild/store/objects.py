@@ -32,6 +32,7 @@ LARGEST = {ObjectType.COMMIT: 32 * 1024 * 1024, ObjectType.TREE: 300 * 1024 * 10
 TOO_LARGE = "it is larger than any of its type can be"
 
 _NAMES = {ObjectType.COMMIT: b"commit", ObjectType.TREE: b"tree", ObjectType.BLOB: b"blob"}
+_NO_TREE = "A tree in the store is not in git's format."
 # What is no entry matches as one piece up to the end: a search for the next entry in it could take for ever.
 _ENTRY = re.compile(rb"([0-7]{1,7}) ([^\0]*+)\0(.{20})|(.+)", re.DOTALL)
 _WHOLE_ENTRY = re.compile(rb"[0-7]{1,7} [^\0]*+\0.{20}|.+", re.DOTALL)
@@ -66,7 +67,7 @@ def decode_tree(content: bytes) -> dict[bytes, Entry]:
     """The entries of a tree object."""
     found = _ENTRY.findall(content)
     if found and found[-1][-1]:
-        raise StoreDamaged("A tree in the store is not in git's format.")
+        raise StoreDamaged(_NO_TREE)
     return {name: Entry(_mode_number(mode), oid) for mode, name, oid, _ in found}
 
 
@@ -79,8 +80,9 @@ def decode_differing(old: bytes, new: bytes) -> Differing:
 def _entries(content: bytes) -> set[bytes]:
     """A tree's entries as they are written in it."""
     found = _WHOLE_ENTRY.findall(content)
-    if found:
-        decode_tree(found[-1])  # where something is no entry, it is the last piece
+    last = _ENTRY.fullmatch(found[-1]) if found else None
+    if last is not None and last[4]:  # where something is no entry, it is the last piece
+        raise StoreDamaged(_NO_TREE)
     return set(found)
 
 

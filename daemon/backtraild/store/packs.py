@@ -124,9 +124,9 @@ class Packs:
         kind, _, _, base = self.entry_at(place)
         return kind if base is None else self.read_at(place)[0]
 
-    def size_at(self, place: Place) -> int:
+    def size_at(self, place: Place, entry: Located | None = None) -> int:
         """Length of an object, as its header says."""
-        _, size, start, base = self.entry_at(place)
+        _, size, start, base = entry or self.entry_at(place)
         if base is None:
             return size
         return result_size(stream.beginning(self._file(place), start, _ENTRY_HEADER))

@@ -26,7 +26,7 @@ from backtraild.store.objects import (
     hash_prefix,
     object_id,
 )
-from backtraild.store.packs import DAMAGE, Packs
+from backtraild.store.packs import DAMAGE, Located, Packs
 from backtraild.store.text import count_text_lines
 from backtraild.store.troubles import passes, unusable
 
@@ -49,6 +49,8 @@ class Objects:
         self._packs = Packs(os.path.join(self._folder, "pack"))
         self._packs.refresh()
         self._trees: Kept[ObjectId, bytes] = Kept(TREE_CACHE_BYTES)
+        # What was measured last: whoever asks how large something is reads it next.
+        self._sized: tuple[ObjectId, Place, Located] | None = None
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
@@ -66,6 +68,7 @@ class Objects:
         """Take note of packs that came and went, and forget what was read."""
         self._packs.refresh()
         self._trees.clear()
+        self._sized = None
 
     def commits(self) -> Iterator[tuple[ObjectId, bytes]]:
         """All commits that can be read, whether anything leads to them or not. Looks at every object."""
@@ -89,6 +92,8 @@ class Objects:
         with contextlib.suppress(
             *_TROUBLE
         ):  # another copy may be intact, or maintenance has moved the object
+            if self._sized is not None and self._sized[0] == oid:
+                return self._read_at(oid, kind, *self._sized[1:])
             place = self._packs.place(oid)
             if place is not None:
                 return self._read_at(oid, kind, place)
@@ -115,7 +120,9 @@ class Objects:
         with contextlib.suppress(*DAMAGE):
             place = self._packs.place(oid)
             if place is not None:
-                return self._packs.size_at(place)
+                entry = self._packs.entry_at(place)
+                self._sized = oid, place, entry
+                return self._packs.size_at(place, entry)
         troubles: list[BaseException] = []
         for place in self._places_now(oid):
             try:
@@ -170,21 +177,19 @@ class Objects:
         if digest.digest() != oid:
             raise unusable(oid, (), _CHANGED)
 
-    def _read_at(self, oid: ObjectId, kind: ObjectType, place: Place) -> bytes:
-        found, content = self._content_at(oid, kind, place)
+    def _read_at(self, oid: ObjectId, kind: ObjectType, place: Place, entry: Located | None = None) -> bytes:
+        found, content = self._content_at(oid, kind, place, entry or self._packs.entry_at(place))
         if found != kind:
             raise ValueError(_OTHER_TYPE)
         if object_id(kind, content) != oid:
             raise ValueError(_CHANGED)
         return content
 
-    def _content_at(self, oid: ObjectId, kind: ObjectType, place: Place) -> tuple[int, bytes]:
+    def _content_at(self, oid: ObjectId, kind: ObjectType, place: Place, entry: Located) -> tuple[int, bytes]:
         """What a pack holds at a place. A large object is hashed before memory is given to it: it may be a bomb."""
-        entry = self._packs.entry_at(place)
-        is_delta = entry.base is not None
-        if kind in LARGEST and (self._packs.size_at(place) if is_delta else entry.size) > LARGEST[kind]:
+        if kind in LARGEST and self._packs.size_at(place, entry) > LARGEST[kind]:
             raise ValueError(TOO_LARGE)
-        if not is_delta and entry.size >= STREAM_FROM:
+        if entry.base is None and entry.size >= STREAM_FROM:
             self._hashes_right(oid, ObjectType(entry.kind), place)
         return self._packs.read_at(place, entry)
 
@@ -224,6 +229,7 @@ class Objects:
     def _places_now(self, oid: ObjectId) -> list[Place]:
         try:
             self._packs.refresh()
+            self._sized = None
             return self._packs.places(oid)
         except DAMAGE as error:
             raise unusable(oid, [error]) from error

@@ -1,11 +1,13 @@
 """Inflating what a pack holds, whole or in pieces: restoring a file never needs its size in memory."""
 
+import zlib
 from collections.abc import Iterator
 
 from backtraild.store.indexes import File
 from backtraild.store.pack import deflate
 
 PIECE = 1024 * 1024
+SMALL = 4096  # what is smaller is inflated before the quicker of both has begun
 FIRST_READ = 8192  # holds most objects
 LARGEST_WHOLE = 1024 * 1024 * 1024  # what is larger is only read in pieces
 _BEST_RATIO = 1040  # deflate makes no more than this of a byte
@@ -15,7 +17,7 @@ def whole(file: File, offset: int, size: int) -> bytes:
     """What was deflated from this offset on. ValueError unless it is `size` bytes long."""
     if size > PIECE and size > min(LARGEST_WHOLE, (file.size - offset) * _BEST_RATIO):
         raise ValueError("it claims to be larger than it can be")
-    inflate = deflate.decompressobj()
+    inflate = (zlib if size < SMALL else deflate).decompressobj()
     content = bytes(inflate.decompress(file.read(FIRST_READ, offset), size + 1))
     if not inflate.eof:
         content = b"".join(pieces(file, offset, size))
