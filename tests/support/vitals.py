@@ -13,7 +13,7 @@ SLACK = {"descriptors": 3, "threads": 0, "children": 0}
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """A process at one moment. Packs that a store keeps open are not counted: it has a limit of its own for them."""
+    """A process at one moment. Packs and indexes that a store keeps open are not counted: it has limits for them."""
 
     memory: int
     descriptors: int
@@ -25,7 +25,7 @@ class Vitals:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         return Vitals(
             memory=pages * os.sysconf("SC_PAGE_SIZE"),
-            descriptors=sum(not target.endswith(".pack") for target in descriptors(pid)),
+            descriptors=sum(not target.endswith((".pack", ".idx")) for target in descriptors(pid)),
             threads=len(os.listdir(f"/proc/{pid}/task")),
             children=sum(1 for _ in children(pid)),
         )

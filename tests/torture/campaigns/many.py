@@ -10,7 +10,7 @@ from backtrail import CheckpointConfig, Client
 from backtrail.workspace import Workspace
 from support.clients import Home, home_in
 from support.git import fsck, git
-from support.vitals import MEGABYTE, Vitals
+from support.vitals import MEGABYTE, Vitals, descriptors
 from support.watching import eventually
 from torture.campaign import Campaign, Counts, Round
 
@@ -24,6 +24,8 @@ WARM_UP = 5
 ANSWER_SECONDS = 2.0
 RESTART_SECONDS = 5.0
 SLOPE = 10 * MEGABYTE
+# Upkeep merges a thousand packs at a time, and has few large ones when it is through.
+INDEXES = 30
 
 
 @dataclass
@@ -34,6 +36,7 @@ class _Course:
     written: dict[int, int] = field(default_factory=dict)  # number: how many writes there were before it
     looks: list[Vitals] = field(default_factory=list)
     slowest: float = 0.0
+    indexes: int = 0  # the most that were open at once: one for each pack that is not small
 
 
 def many_round(turn: Round) -> Counts:
@@ -76,6 +79,8 @@ def _made(client: Client, workspace: Workspace, count: int) -> _Course:
             workspace.prune()
             course.slowest = max(course.slowest, *map(_seconds, _questions(workspace)))
             course.looks.append(Vitals.of(pid))
+            course.indexes = max(course.indexes, sum(name.endswith(".idx") for name in descriptors(pid)))
+    assert course.indexes <= INDEXES, f"{course.indexes} large packs"
     assert course.slowest < ANSWER_SECONDS, f"an answer took {course.slowest:.1f} s"
     return course
 
