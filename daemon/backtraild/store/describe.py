@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from backtrail import pathtext
 from backtraild.model import SYMLINK_MODE, Changes, Entry, FileChange, ObjectId, Path, Status
 from backtraild.store.patch import Comparing, ContentSource, Pair, compare, load
-from backtraild.store.text import is_binary
+from backtraild.store.text import count_lines, is_binary
 
 MAX_SIMILAR_FILES = 100
 MAX_SIMILAR_BYTES = 1024 * 1024
@@ -206,6 +206,19 @@ def _line_counts(pair: Pair, content: ContentSource) -> tuple[int, int] | None:
     old, new = load(pair.old, content), load(pair.new, content)
     if old is None or new is None or is_binary(old) or is_binary(new):
         return None
+    return _lines_only_added(old, new) or _compared(old, new)
+
+
+def _lines_only_added(old: bytes, new: bytes) -> tuple[int, int] | None:
+    """Where one text begins with all lines of the other, the rest is what differs, and nothing need be compared."""
+    shorter, longer = sorted((old, new), key=len)
+    if shorter[-1:] not in (b"", b"\n") or not longer.startswith(shorter):
+        return None
+    lines = count_lines(longer[len(shorter) :])
+    return (lines, 0) if longer is new else (0, lines)
+
+
+def _compared(old: bytes, new: bytes) -> tuple[int, int] | None:
     patch = compare(old, new, context=0)
     return patch.line_stats[1:] if patch else None
 

@@ -10,7 +10,6 @@ import os
 import struct
 import sys
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator
 
 from backtraild.model import ObjectId
@@ -79,10 +78,13 @@ class PackIndex:
         low = self._fanout[oid[0] - 1] if oid[0] else 0
         high = self._fanout[oid[0]]
         ids = self._file.read((high - low) * ID_LENGTH, _IDS_AT + low * ID_LENGTH)
-        at = bisect_left(range(high - low), oid, key=lambda at: ids[at * ID_LENGTH : (at + 1) * ID_LENGTH])
-        if ids[at * ID_LENGTH : (at + 1) * ID_LENGTH] != oid:
+        # One search in C for the bytes is quicker than halving in Python; a find across two ids is none.
+        at = ids.find(oid)
+        while at % ID_LENGTH and at >= 0:
+            at = ids.find(oid, at + 1)
+        if at < 0:
             return None
-        raw = self._file.read(_OFFSET_SIZE, self._offsets_at + (low + at) * _OFFSET_SIZE)
+        raw = self._file.read(_OFFSET_SIZE, self._offsets_at + (low + at // ID_LENGTH) * _OFFSET_SIZE)
         return self._resolved(int.from_bytes(raw))
 
     def all(self) -> dict[ObjectId, int]:
@@ -133,17 +135,23 @@ class Finder:
         self._small: dict[ObjectId, Place] = {}
         self._copies: dict[ObjectId, list[Place]] = {}  # of what several small packs hold
         self._large: dict[str, PackIndex] = {}
+        self._last: tuple[ObjectId, Place] | None = None  # size, type and content are asked for in a row
         self.unread: list[OSError] = []  # why indexes could not be read since the last `refresh`
 
     def find(self, oid: ObjectId) -> Place | None:
         """Where an object lies; None if it is in no pack that was there at the last `refresh`."""
         place = self._small.get(oid)
-        if place is None:
-            for name, index in self._large.items():
-                offset = index.find(oid)
-                if offset is not None:
-                    return name, offset
-        return place
+        return self._find_in_large(oid) if place is None else place
+
+    def _find_in_large(self, oid: ObjectId) -> Place | None:
+        if self._last is not None and self._last[0] == oid:
+            return self._last[1]
+        for name, index in self._large.items():
+            offset = index.find(oid)
+            if offset is not None:
+                self._last = oid, (name, offset)
+                return name, offset
+        return None
 
     def find_all(self, oid: ObjectId) -> list[Place]:
         """Everywhere that an object lies: where one copy is damaged, another may not be."""
@@ -206,6 +214,7 @@ class Finder:
     def _forget(self, gone: set[str]) -> None:
         """Packs went. What others hold is not read again: after a merge there may be thousands of them."""
         self._names -= gone
+        self._last = None
         copies: dict[ObjectId, list[Place]] = {}
         small: dict[ObjectId, Place] = {}
         for oid, first in self._small.items():
