@@ -231,8 +231,23 @@ class ContentMoved(Exception):
     """A file gave other bytes the second time it was read."""
 
 
+class Placed(NamedTuple):
+    """A file that was written where nobody else writes, and then moved to its place in the workspace."""
+
+    oid: ObjectId
+    inode: int
+    size: int
+    mtime_ns: int
+    moved_after: int  # times of the clock, around the move
+    moved_before: int
+
+
 class BlobSink(Protocol):
     """Where content goes when it is captured."""
+
+    def has_blob(self, oid: ObjectId) -> bool:
+        """Is this content here already, and will it stay?"""
+        ...
 
     def add_blob(self, content: bytes) -> ObjectId:
         """Take content that is in memory."""

@@ -434,3 +434,28 @@ def test_a_very_long_name_keeps_its_end() -> None:
     message = summary([change(b"deep/" * 60 + b"the_file.py")], 1)
     assert message.startswith("…")
     assert message.endswith("the_file.py changed")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counts"),
+    [
+        (b"a\n", b"a\nb\nc\n", (2, 0)),
+        (b"a\nb\nc\n", b"a\n", (0, 2)),
+        (b"", b"a\nb", (2, 0)),
+        (b"a\nb", b"", (0, 2)),
+        (b"a\n", b"a\nb", (1, 0)),
+    ],
+)
+def test_text_that_only_grew_or_shrank_at_its_end_is_not_compared(
+    monkeypatch: pytest.MonkeyPatch, old: bytes, new: bytes, counts: tuple[int, int]
+):
+    """Logs and lists do just that, and a thousand of them at once are told in no time."""
+    monkeypatch.setattr(patch.pygit2, "Patch", None)
+    change = only({b"p": (FILE_MODE, old)}, {b"p": (FILE_MODE, new)})
+    assert (change.insertions, change.deletions) == counts
+
+
+def test_a_last_line_that_goes_on_is_another_line():
+    """It was unfinished, so it is not one that the other text begins with."""
+    change = only({b"p": (FILE_MODE, b"a\nb")}, {b"p": (FILE_MODE, b"a\nbc\nd\n")})
+    assert (change.insertions, change.deletions) == (2, 1)

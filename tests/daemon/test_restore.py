@@ -5,6 +5,7 @@ import itertools
 import os
 import stat
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from backtrail.errors import RestoreFailed, RestoreInterrupted, StoreDamaged, WorkspaceUnavailable
 from backtraild import restore
 from backtraild.restore import OS, Calls, Conflict, Reason
+from backtraild.restore.folders import Folder, Folders
 from daemon.test_restore_world import (
     Link,
     Program,
@@ -555,3 +557,43 @@ def _recover_until_done(world: World) -> None:
             return
         except RestoreInterrupted:
             continue
+
+
+def test_a_file_in_a_folder_of_its_own_costs_few_calls(world: World) -> None:
+    """Ten thousand files lie in thousands of folders: none of them is entered more often than it has to be."""
+    old = {b"%d/file" % number: b"old %d" % number for number in range(200)}
+    new = {path: b"new" + content for path, content in old.items()}
+    world.put(old)
+    counted: Counter[str] = Counter()
+
+    class Counting(Calls):
+        def __getattribute__(self, name: str) -> object:
+            counted[name] += 1
+            return super().__getattribute__(name)
+
+    plan = world.plan(old, new)
+    world.apply(plan, Counting())
+    assert world.on_disk() == expected(new)
+    # To number the steps, to stage, to move; and the root, the staging folder.
+    assert counted["open"] <= 3 * len(old) + 5
+    assert counted["fsync"] <= 3
+    assert counted["syncfs"] == 2
+
+
+def test_permissions_of_many_folders_are_asked_in_one_walk(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write everywhere should hardly notice that it was asked."""
+    old = {b"a/b/%d/file" % number: b"old" for number in range(300)}
+    world.put(old)
+    plan = world.plan(old, dict.fromkeys(old, b"new"))
+    entered: list[bytes] = []
+    enter = Folders._enter
+
+    def count(folders: Folders, parent: Folder, path: bytes, name: bytes) -> Folder:
+        entered.append(path)
+        return enter(folders, parent, path, name)
+
+    monkeypatch.setattr(Folders, "_enter", count)
+    restore.refuse_barred(str(world.root), plan)
+    assert len(entered) < 2 * 300 + 20  # once for the folders, once for the files, and the few above them

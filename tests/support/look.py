@@ -2,18 +2,21 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from backtraild.ignore import FolderRules
-from backtraild.model import ContentMoved, Limits
+from backtraild.model import ContentMoved, Limits, Placed
 from backtraild.scan import Scanner, ScanResult
 from backtraild.state import Database, Skips, StatTable
 
 
 class Sink(dict[bytes, bytes]):
     """Content by id, in memory."""
+
+    def has_blob(self, oid: bytes) -> bool:
+        return oid in self
 
     def add_blob(self, content: bytes) -> bytes:
         oid = hashlib.sha1(b"blob %d\0" % len(content) + content).digest()
@@ -44,7 +47,13 @@ class Looker:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def look(self, at: int, dirty: Iterable[bytes] | None = None, limits: Limits | None = None) -> ScanResult:
+    def look(
+        self,
+        at: int,
+        dirty: Iterable[bytes] | None = None,
+        limits: Limits | None = None,
+        placed: Mapping[bytes, Placed] | None = None,
+    ) -> ScanResult:
         """What is new at a time given in nanoseconds."""
         scanner = Scanner(
             os.fsencode(self.root),
@@ -54,6 +63,7 @@ class Looker:
             self.sink,
             limits or Limits(),
             clock=lambda: at,
+            placed=placed,
         )
         with self._database.transaction():
             return scanner.everything() if dirty is None else scanner.paths(dirty)

@@ -43,11 +43,20 @@ def _moves(plan: Plan) -> Iterator[Write | Delete]:
 def _barred_folders(folders: Folders, plan: Plan) -> Iterator[str]:
     """Folders in which names come and go, and those in which content waits before it is moved."""
     touched = {parent_of(change.path) for change in _moves(plan)}
-    existing = {_existing(folders, path) for path in touched}
-    waiting = {folders.open(path).top for path in existing}
-    for path in sorted({b"", *existing, *waiting}):
-        if not os.access(".", os.W_OK | os.X_OK, dir_fd=folders.open(path).fd):
-            yield f"the folder {to_text(path)} can't be written" if path else "the workspace can't be written"
+    may_write: dict[Path, bool] = {}
+    tops = {b""}
+    # In order, so that each is one step from the one before, and all that is asked of it at once.
+    for path in sorted(touched):
+        existing = _existing(folders, path)
+        tops.add(folders.open(existing).top)
+        may_write[existing] = may_write.get(existing) or _may_write(folders, existing)
+    may_write |= {path: _may_write(folders, path) for path in tops - may_write.keys()}
+    for path in sorted(path for path, allowed in may_write.items() if not allowed):
+        yield f"the folder {to_text(path)} can't be written" if path else "the workspace can't be written"
+
+
+def _may_write(folders: Folders, path: Path) -> bool:
+    return os.access(".", os.W_OK | os.X_OK, dir_fd=folders.open(path).fd)
 
 
 def _existing(folders: Folders, path: Path) -> Path:

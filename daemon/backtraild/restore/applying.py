@@ -137,4 +137,5 @@ def _outcome(plan: Plan, transaction: Transaction, site: Site) -> Outcome:
         tuple(sorted(transaction.mode_changed)),
         plan.unchanged + transaction.vanished,
         tuple(sorted({*plan.conflicts, *transaction.conflicts, *site.kept})),
+        transaction.placed,
     )

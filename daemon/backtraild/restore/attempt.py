@@ -1,11 +1,11 @@
 """One attempt to carry out a plan: stage, mark, move, sync, and then either clean up or roll back."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from backtrail import pathtext
 from backtrail.errors import RestoreFailed, RestoreInterrupted
-from backtraild.model import Blobs, Path
+from backtraild.model import Blobs, Path, Placed
 from backtraild.restore import rollback
 from backtraild.restore.folders import Folders, parent_of
 from backtraild.restore.journal import Journal, Step
@@ -29,6 +29,9 @@ class Outcome:
     mode_changed: tuple[Path, ...]
     unchanged: int
     conflicts: tuple[Conflict, ...]
+    placed: Mapping[Path, Placed] = field(
+        default_factory=dict, compare=False
+    )  # written ones, as they were put
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Staging:
         self._folders = folders
         self._calls: Calls = folders.calls
         self._name = name
-        self._areas = areas
+        self.areas = areas
         self._fds: dict[int, int] = {}
         self._one_by_one = True
         self.generation = generation
@@ -34,7 +34,7 @@ class Staging:
 
     def enter(self, create: bool) -> None:
         """Open the staging folders, those that exist or all of them."""
-        for number, path in enumerate(self._areas):
+        for number, path in enumerate(self.areas):
             if number not in self._fds:
                 self._enter_one(number, path, create)
 
@@ -149,7 +149,7 @@ class Staging:
     def remove_folders(self) -> None:
         """Remove the staging folders, durably. One that somebody put something into stays."""
         self.close()
-        for path in reversed(self._areas):
+        for path in reversed(self.areas):
             parent = self._folders.open(path).fd
             try:
                 self._calls.rmdir(self._name, dir_fd=parent)

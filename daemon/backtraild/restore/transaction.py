@@ -7,11 +7,12 @@ somebody else can put something else there.
 
 import errno
 import heapq
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import takewhile
 
-from backtraild.model import EXECUTABLE_MODE, Path
+from backtraild.model import EXECUTABLE_MODE, Path, Placed
 from backtraild.restore import rollback
 from backtraild.restore.calls import NOT_A_FOLDER, OPEN_FILE, UNSUPPORTED
 from backtraild.restore.content import Seen, is_untouched, look
@@ -38,6 +39,8 @@ class Transaction:
         self._left_alone: set[Path] = set()
         self.current: Path = b""
         self.written: list[Path] = []
+        self.placed: dict[Path, Placed] = {}
+        self._began = time.time_ns()
         self.deleted: list[Path] = []
         self.mode_changed: list[Path] = []
         self.conflicts: list[Conflict] = []
@@ -102,9 +105,7 @@ class Transaction:
     def sync(self) -> None:
         """Everything done so far is durable when this returns."""
         if len(self._touched) > SYNCED_ONE_BY_ONE:
-            # In order, so that each is one step from the one before; in any other, deep ones are walked to anew.
-            tops = {self._folders.nearest(folder).top for folder in sorted(self._touched)}
-            for top in tops:
+            for top in self._site.staging.areas:  # every step has one on its own file system
                 sync_file_system(self._calls, self._folders.open(top).fd, self._sync_touched)
         else:
             self._sync_touched()
@@ -147,7 +148,14 @@ class Transaction:
             self._leftovers.append((step, self._site.staging.new_name(step)))
             self._leave(step, Reason.APPEARED)
         else:
-            self.written.append(step.path)
+            self._wrote(step)
+
+    def _wrote(self, step: Step) -> None:
+        self.written.append(step.path)
+        made = self._site.staging.made.get(step.number)
+        if made is not None and step.new is not None:
+            around = self._began, time.time_ns()
+            self.placed[step.path] = Placed(step.new.oid, made.ino, made.size, made.mtime_ns, *around)
 
     def _replace(self, step: Step) -> None:
         name = self._site.staging.new_name(step)
@@ -163,7 +171,7 @@ class Transaction:
             return
         self._leftovers.append((step, name))
         if self._site.holds(step, name, step.old, step.seen):
-            self.written.append(step.path)
+            self._wrote(step)
         else:
             self._site.swap_back(step, name)
             self._leave(step, Reason.CHANGED)

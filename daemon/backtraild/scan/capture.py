@@ -14,6 +14,7 @@ from backtraild.model import (
     BlobSink,
     ContentMoved,
     ObjectId,
+    Placed,
     SkipReason,
 )
 from backtraild.state import Stat
@@ -114,6 +115,26 @@ def capture(
             return Left(status.st_size, SkipReason.UNREADABLE, error.passes_unseen)
         return _row(status, sink.add_blob(content), started, clock())
     return Left(status.st_size, SkipReason.CHANGING, look_again=True)
+
+
+def as_placed(placed: Placed, status: os.stat_result, now: int) -> Stat | None:
+    """The row of a file whose content is known because it was put there; None where it has to be read.
+
+    Written to since, it would have a later time: it was older than a tick when anybody could first write to it.
+    A time that somebody set back shows in the change time, which the move itself set last.
+    """
+    is_as_written = (placed.inode, placed.size, placed.mtime_ns) == (
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+    )
+    is_known = (
+        is_as_written
+        and stat.S_ISREG(status.st_mode)
+        and _is_settled(placed.mtime_ns, placed.moved_after, placed.moved_after)
+        and status.st_ctime_ns <= placed.moved_before
+    )
+    return _row(status, placed.oid, now, now) if is_known else None
 
 
 def passes_unseen(error: OSError) -> bool:

@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from errno import ELOOP, ENOTDIR
 
@@ -15,17 +15,17 @@ from backtraild.model import (
     Entry,
     Limits,
     Path,
+    Placed,
     Skipped,
     SkipReason,
     is_dot_git,
     join_path,
     split_path,
 )
-from backtraild.scan.capture import Left, capture, is_unchanged, passes_unseen
+from backtraild.scan.capture import Left, as_placed, capture, is_unchanged, passes_unseen
 from backtraild.scan.folders import (
     Folder,
     descend,
-    enter_root,
     list_folder,
     open_folder,
     open_root,
@@ -34,6 +34,7 @@ from backtraild.scan.folders import (
 )
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.trail import Trail
+from backtraild.scan.way import Way
 from backtraild.state import Skips, Stat, StatTable
 
 
@@ -82,7 +83,9 @@ class Scanner:
         enforce_limits: bool = False,
         clock: Callable[[], int] = time.time_ns,
         progress: Callable[[int], None] = lambda _: None,
+        placed: Mapping[Path, Placed] | None = None,
     ) -> None:
+        self._placed = placed or {}
         self._root = root
         self._rules = rules
         self._table = table
@@ -103,47 +106,53 @@ class Scanner:
 
     def paths(self, dirty: Iterable[Path]) -> ScanResult:
         """Look at these paths, and below those that are folders."""
-        for folder, names in _by_folder(dirty):
-            if folder not in self._found.visited:
-                self._look_into(folder, names)
+        with Way(self._root, self._rules) as way:
+            for folder, names in _by_folder(dirty):
+                if folder not in self._found.visited:
+                    self._look_into(way, folder, names)
         return self._result()
 
     def _result(self) -> ScanResult:
         return ScanResult(self._found.changes, frozenset(self._found.unsettled))
 
-    def _look_into(self, folder: Path, names: list[bytes]) -> None:
+    def _look_into(self, way: Way, folder: Path, names: list[bytes]) -> None:
         """Look at some names of one folder, if the way to it leads through folders that are captured."""
         if names == [b""]:  # the root itself
             self.everything()
             return
-        place = self._walk_to(folder)
-        if place is None:
-            return
-        try:
-            for name in names:
-                self._look_at(place, name)
-        finally:
-            os.close(place.descriptor)
+        place = self._walk_to(way, folder)
+        if place is not None:
+            self._look_at(place, names)
 
-    def _walk_to(self, folder: Path) -> Folder | None:
+    def _walk_to(self, way: Way, folder: Path) -> Folder | None:
         """Enter a folder from the root. Where the way ends, what is there now is looked at instead."""
-        place = enter_root(self._root, self._rules)
-        for name in folder.split(b"/") if folder else []:
-            try:
-                deeper = descend(place, name, IGNORE_FILES)
-                if deeper is None:
-                    self._look_at(place, name)
-                    return None
-            finally:
-                os.close(place.descriptor)
+        place, names = way.turn_to(folder)
+        for name in names:
+            deeper = descend(place, name, IGNORE_FILES)
+            if deeper is None:
+                self._look_at(place, [name])
+                return None
+            way.go_down(deeper)
             place = deeper
             self._forget_file(place.path)  # a file that made way for the folder
         return place
 
-    def _look_at(self, place: Folder, name: bytes) -> None:
-        """Look at one name in a folder, whatever it is now."""
-        path = join_path(place.path, name)
+    def _look_at(self, place: Folder, names: list[bytes]) -> None:
+        """Look at some names in a folder, whatever they are now; what is known of them is asked and told at once."""
         before = len(self._found.skipped)
+        known = self._table.some(place.path, names)
+        nested = self._table.has_below(place.path)
+        rows: list[tuple[bytes, Stat]] = []
+        for name in names:
+            row = self._look_at_name(place, name, known.get(name), nested)
+            if row is not None:
+                rows.append((name, row))
+        self._table.put(place.path, rows)
+        paths = [join_path(place.path, name) for name in names]
+        self._skips.replace_all(paths, self._found.skipped[before:])
+
+    def _look_at_name(self, place: Folder, name: bytes, known: Stat | None, nested: bool) -> Stat | None:
+        path = join_path(place.path, name)
         try:
             status = os.stat(name, dir_fd=place.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -151,24 +160,23 @@ class Scanner:
         except OSError as error:  # one file that can't be looked at must not end the look at the others
             self._skip_unreadable(path, error)
         else:
-            self._look_at_status(place, name, path, status)
-        self._skips.replace(path, self._found.skipped[before:])
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if place.rules.excludes(name, is_folder):
+                self._forget(path)
+            elif is_folder and not is_dot_git(name):
+                self._look_at_subfolder(place, name, path)
+            else:
+                if nested:
+                    self._forget_below(path)
+                self._observer.leave(path, frozenset())
+                return self._look_at_file(place, name, path, status, known)
+        return None
 
-    def _look_at_status(self, place: Folder, name: bytes, path: Path, status: os.stat_result) -> None:
-        is_folder = stat.S_ISDIR(status.st_mode)
-        if place.rules.excludes(name, is_folder):
-            self._forget(path)
-        elif is_folder and not is_dot_git(name):
-            self._forget_file(path)
-            descriptor = self._open_folder(place.descriptor, name, path)
-            if descriptor is not None:
-                self._look_at_tree(descriptor, path, place.rules.child(name))
-        else:
-            self._forget_below(path)
-            known = self._table.get(path)
-            row = self._look_at_file(place, name, path, status, known)
-            if row is not None:
-                self._table.put(place.path, [(name, row)])
+    def _look_at_subfolder(self, place: Folder, name: bytes, path: Path) -> None:
+        self._forget_file(path)
+        descriptor = self._open_folder(place.descriptor, name, path)
+        if descriptor is not None:
+            self._look_at_tree(descriptor, path, place.rules.child(name))
 
     def _look_at_tree(self, descriptor: int, path: Path, rules: FolderRules) -> None:
         """Look at a folder and everything below it; owns the descriptor."""
@@ -274,7 +282,7 @@ class Scanner:
         if is_dot_git(name):
             captured: Stat | Left | None = Left(status.st_size, SkipReason.RESERVED_NAME)
         else:
-            captured = capture(
+            captured = self._known_row(path, status) or capture(
                 name, place.descriptor, status, self._sink, self._limits.max_file_size, self._clock
             )
         if isinstance(captured, Stat):
@@ -289,6 +297,13 @@ class Scanner:
         if known is not None:
             self._forget_files(place.path, {name: known})
         return None
+
+    def _known_row(self, path: Path, status: os.stat_result) -> Stat | None:
+        """The row of a file that need not be read, because its content came out of the store and was put there."""
+        placed = self._placed.get(path)
+        row = None if placed is None else as_placed(placed, status, self._clock())
+        too_large = status.st_size > self._limits.max_file_size
+        return row if row is not None and not too_large and self._sink.has_blob(row.oid) else None
 
     def _note(self, path: Path, old: Entry | None, new: Entry | None) -> None:
         """A step from one content to the next. Where hints overlap, a path may take several in one scan."""
@@ -308,6 +323,7 @@ class Scanner:
     def _forget(self, path: Path) -> None:
         self._forget_file(path)
         self._forget_below(path)
+        self._observer.leave(path, frozenset())
 
     def _forget_file(self, path: Path) -> None:
         known = self._table.get(path)
@@ -322,7 +338,6 @@ class Scanner:
                 self._note(join_path(folder, name), known.entry, None)
 
     def _forget_below(self, path: Path) -> None:
-        self._observer.leave(path, frozenset())
         for folder in self._table.folders_below(path):
             self._forget_files(folder, self._table.folder(folder))
 
@@ -342,7 +357,7 @@ class Scanner:
 
 
 def _by_folder(dirty: Iterable[Path]) -> list[tuple[Path, list[bytes]]]:
-    """Dirty names grouped by folder, parents first. A changed ignore file makes its whole folder dirty."""
+    """Dirty names grouped by folder, parents first, neighbours together. A changed ignore file dirties its folder."""
     paths = {split_path(path)[0] if split_path(path)[1] in IGNORE_FILES else path for path in dirty}
     groups: dict[Path, list[bytes]] = {}
     for path in paths:
@@ -350,4 +365,4 @@ def _by_folder(dirty: Iterable[Path]) -> list[tuple[Path, list[bytes]]]:
         groups.setdefault(folder, []).append(name)
     if b"" in paths:
         return [(b"", [b""])]
-    return sorted(groups.items(), key=lambda group: group[0].count(b"/") + bool(group[0]))
+    return sorted(groups.items(), key=lambda group: group[0].split(b"/"))

@@ -32,12 +32,17 @@ class Skips:
         """What was found at a path and below it takes the place of what was known."""
         # Two statements: one that also asked whether this is the root would read all rows every time.
         if looked_at:
-            self._connection.execute(
-                "DELETE FROM skips WHERE path = ?1 OR (path >= ?2 AND path < ?3)",
-                (looked_at, *borders(looked_at)),
-            )
+            self.replace_all([looked_at], found)
         else:
             self._connection.execute("DELETE FROM skips")
+            self.add(found)
+
+    def replace_all(self, looked_at: Iterable[Path], found: Iterable[Skipped]) -> None:
+        """The same for several paths, none of which is the root."""
+        self._connection.executemany(
+            "DELETE FROM skips WHERE path = ?1 OR (path >= ?2 AND path < ?3)",
+            [(path, *borders(path)) for path in looked_at],
+        )
         self.add(found)
 
     def add(self, found: Iterable[Skipped]) -> None:

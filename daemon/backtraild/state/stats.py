@@ -3,7 +3,7 @@
 Between transactions its rows are exactly the files of one tree, whose id is remembered beside them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from backtraild.model import Changes, Entry, ObjectId, Path, join_path, split_path
@@ -11,6 +11,7 @@ from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
 _TREE, _FILES = "tree", "files"
+_ASKED_AT_ONCE = 500  # SQLite takes so many arguments everywhere, and more in newer versions only
 # SQLite's || makes text, which never compares equal to a blob: the borders are made in Python.
 _BELOW = "(folder = ?1 OR (folder >= ?2 AND folder < ?3))"
 
@@ -74,6 +75,24 @@ class StatTable:
             split_path(path),
         ).fetchone()
         return None if row is None else Stat._make(row)
+
+    def some(self, folder: Path, names: Sequence[bytes]) -> dict[bytes, Stat]:
+        """Those of these files of a folder that there are."""
+        found: dict[bytes, Stat] = {}
+        for start in range(0, len(names), _ASKED_AT_ONCE):
+            asked = names[start : start + _ASKED_AT_ONCE]
+            where = f"folder = ? AND name IN ({', '.join('?' * len(asked))})"
+            query = f"SELECT name, mode, oid, size, mtime_ns, ctime_ns, inode FROM files WHERE {where}"  # noqa: S608
+            rows = self._connection.execute(query, (folder, *asked))
+            found.update((row[0], Stat._make(row[1:])) for row in rows)
+        return found
+
+    def has_below(self, folder: Path) -> bool:
+        """Is there a file in any folder inside this one?"""
+        where = "folder >= ? AND folder < ?" if folder else "folder > ?"
+        query = f"SELECT EXISTS (SELECT 1 FROM files WHERE {where})"  # noqa: S608
+        arguments = borders(folder) if folder else (b"",)
+        return bool(self._connection.execute(query, arguments).fetchone()[0])
 
     def put(self, folder: Path, stats: Iterable[tuple[bytes, Stat]]) -> None:
         """Add or replace files of a folder."""

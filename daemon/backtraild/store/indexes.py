@@ -146,12 +146,19 @@ class Finder:
     def _find_in_large(self, oid: ObjectId) -> Place | None:
         if self._last is not None and self._last[0] == oid:
             return self._last[1]
-        for name, index in self._large.items():
+        for name, index in self._in_likely_order():
             offset = index.find(oid)
             if offset is not None:
                 self._last = oid, (name, offset)
                 return name, offset
         return None
+
+    def _in_likely_order(self) -> Iterator[tuple[str, PackIndex]]:
+        """What is read together was often written together: the pack that held the last one comes first."""
+        likely = None if self._last is None else self._last[1][0]
+        if likely is not None and likely in self._large:
+            yield likely, self._large[likely]
+        yield from ((name, index) for name, index in self._large.items() if name != likely)
 
     def find_all(self, oid: ObjectId) -> list[Place]:
         """Everywhere that an object lies: where one copy is damaged, another may not be."""

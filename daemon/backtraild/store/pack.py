@@ -80,6 +80,10 @@ class PackWriter:
             self._spill_if_full()
         return oid
 
+    def has_blob(self, oid: ObjectId) -> bool:
+        """Does this pack or the store hold a content? The store notes that it was asked, so that it stays."""
+        return self._has(oid)
+
     def add_blob(self, content: bytes) -> ObjectId:
         """Add a file's content."""
         return self.add(ObjectType.BLOB, content)

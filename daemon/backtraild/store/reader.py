@@ -27,6 +27,7 @@ from backtraild.store.objects import (
     object_id,
 )
 from backtraild.store.packs import DAMAGE, Located, Packs
+from backtraild.store.shelf import Shelf
 from backtraild.store.text import count_text_lines
 from backtraild.store.troubles import passes, unusable
 
@@ -51,6 +52,16 @@ class Objects:
         self._trees: Kept[ObjectId, bytes] = Kept(TREE_CACHE_BYTES)
         # What was measured last: whoever asks how large something is reads it next.
         self._sized: tuple[ObjectId, Place, Located] | None = None
+        self._shelf: Shelf | None = None
+
+    @contextlib.contextmanager
+    def remembering(self) -> Iterator[None]:
+        """In this block contents that were read are kept, as far as they fit: they are needed more than once."""
+        self._shelf = Shelf()
+        try:
+            yield
+        finally:
+            self._shelf = None
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
@@ -101,7 +112,10 @@ class Objects:
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """A file's whole content."""
-        return self.read(oid, ObjectType.BLOB)
+        if self._shelf is None:
+            return self.read(oid, ObjectType.BLOB)
+        content = self._shelf.get(oid)
+        return self._shelf.put(oid, self.read(oid, ObjectType.BLOB)) if content is None else content
 
     def read_tree(self, oid: ObjectId) -> dict[bytes, Entry]:
         """A folder's entries; the most recently used folders are kept in memory."""
@@ -117,6 +131,9 @@ class Objects:
 
     def size(self, oid: ObjectId) -> int:
         """Length of a blob, from its header."""
+        kept = None if self._shelf is None else self._shelf.get(oid)
+        if kept is not None:
+            return len(kept)
         with contextlib.suppress(*DAMAGE):
             place = self._packs.place(oid)
             if place is not None:

@@ -1,7 +1,7 @@
 """Turning a look at the disk into a checkpoint."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -9,7 +9,7 @@ from typing import TypeVar
 from backtrail.errors import StoreDamaged, StoreFailed, WorkspaceUnavailable
 from backtraild.ignore import FolderRules
 from backtraild.meter import Meter
-from backtraild.model import Changes, Checkpoint, Intent, Path
+from backtraild.model import Changes, Checkpoint, Intent, Path, Placed
 from backtraild.scan import Observer, Scanner, ScanResult, crawl
 from backtraild.state import TableLost
 from backtraild.store import (
@@ -59,17 +59,19 @@ class Recorder:
         *,
         allow_empty: bool = False,
         force: bool = False,
+        placed: Mapping[Path, Placed] | None = None,
     ) -> Checkpoint | None:
         """A durable checkpoint of the disk as it is now; None if nothing changed and nothing was forced.
 
-        `dirty` names the paths that may have changed; without it everything is looked at.
+        `dirty` names the paths that may have changed; without it everything is looked at. Files that were just
+        `placed` from the store need not be read.
         """
         check_message(intent.message or "")
         if intent.request is not None:
             check_request(intent.request)
         for _ in range(2):
             try:
-                return self._save(intent, dirty, allow_empty=allow_empty, force=force)
+                return self._save(intent, dirty, allow_empty=allow_empty, force=force, placed=placed)
             except TableLost:
                 # Its rows come from the newest checkpoint now and match no file: everything is read again.
                 dirty = None
@@ -93,7 +95,13 @@ class Recorder:
             healer.end(pack, partial=parts.suspicion.partial)
 
     def _save(
-        self, intent: Intent, dirty: Iterable[Path] | None, *, allow_empty: bool, force: bool
+        self,
+        intent: Intent,
+        dirty: Iterable[Path] | None,
+        *,
+        allow_empty: bool,
+        force: bool,
+        placed: Mapping[Path, Placed] | None = None,
     ) -> Checkpoint | None:
         folder = self.root.check()
         # Another folder in the workspace's place: what is dirty in it is not what was dirty in the old one.
@@ -103,13 +111,13 @@ class Recorder:
         base = self._agreed_base()
         healer = None
         if parts.suspicion.reason is not None:
-            dirty, healer = None, Healer(parts)
+            dirty, placed, healer = None, None, Healer(parts)
             healer.mend()
         try:
             with parts.database.transaction(), self._pack(healing=healer is not None) as pack:
                 if healer is not None:
                     healer.begin(pack)
-                found = self._scan(pack, dirty, enforce_limits=base is None and not force)
+                found = self._scan(pack, dirty, enforce_limits=base is None and not force, placed=placed)
                 self._check_still(folder)
                 self.root.remember(folder)
                 if healer is not None and not allow_empty and healer.tree(pack).hex() == base:
@@ -220,7 +228,14 @@ class Recorder:
         finally:
             pack.abandon()
 
-    def _scan(self, pack: PackWriter, dirty: Iterable[Path] | None, *, enforce_limits: bool) -> ScanResult:
+    def _scan(
+        self,
+        pack: PackWriter,
+        dirty: Iterable[Path] | None,
+        *,
+        enforce_limits: bool,
+        placed: Mapping[Path, Placed] | None = None,
+    ) -> ScanResult:
         parts = self._parts
         scanner = Scanner(
             parts.root,
@@ -232,6 +247,7 @@ class Recorder:
             observer=self._observer,
             enforce_limits=enforce_limits,
             progress=self._meter.begin("looking", None if dirty is not None else parts.table.files or None),
+            placed=placed,
         )
         try:
             return scanner.everything() if dirty is None else scanner.paths(dirty)

@@ -15,7 +15,7 @@ from backtrail.errors import (
 )
 from backtrail.pathtext import from_text, to_text
 from backtraild.meter import Meter
-from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path, is_below
+from backtraild.model import Change, Changes, Checkpoint, Intent, Kind, Path, Placed, is_below
 from backtraild.restore import (
     Conflict,
     Outcome,
@@ -189,11 +189,12 @@ class Restorer:
 
         def record(done: Outcome) -> None:
             touched = {*done.written, *done.deleted, *done.mode_changed}
-            recorded.append(self._record(context, touched, done.conflicts))
+            recorded.append(self._record(context, touched, done.conflicts, done.placed))
 
         parts = self._parts
         # Damage is met before the first byte is written: the same plan can be tried again.
-        outcome = self._remedy.healed(lambda: self._apply(plan, context, record))
+        with parts.store.objects.remembering():  # what is written is told line by line as well
+            outcome = self._remedy.healed(lambda: self._apply(plan, context, record))
         if plan.is_empty:
             record(outcome)  # a rewind in which no file differs
         if REWIND in note:
@@ -248,7 +249,11 @@ class Restorer:
         return result_of(get(int(made.metadata["restored"])), safety, made, done, dry_run=False)
 
     def _record(
-        self, context: Mapping[str, Any], touched: Iterable[Path] | None, conflicts: Sequence[Conflict]
+        self,
+        context: Mapping[str, Any],
+        touched: Iterable[Path] | None,
+        conflicts: Sequence[Conflict],
+        placed: Mapping[Path, Placed] | None = None,
     ) -> Checkpoint | None:
         told = [(to_text(conflict.path), conflict.reason.name) for conflict in conflicts[:_CONFLICTS_TOLD]]
         metadata = {**context, **({CONFLICTS: told} if told else {})}
@@ -257,7 +262,7 @@ class Restorer:
         intent = Intent(Kind.RESTORE, message_of(context), session, metadata=metadata, request=request)
         with self._parts.room.for_restore():  # the files are in place: that must not fail for want of room
             try:
-                return self._recorder.save(intent, touched, allow_empty=True)
+                return self._recorder.save(intent, touched, allow_empty=True, placed=placed)
             except StoreDamaged as error:
                 raise unrecorded(error) from error
             except StoreFailed:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from backtrail.errors import NothingToDo
+from backtraild.scan import way
 from support.project import Project
 
 
@@ -165,3 +166,23 @@ def test_a_moved_folder_brings_its_skipped_files_along(project: Project):
     project.save(dirty=[b"folder", b"moved"])
 
     assert [left.path for left in project.workspace.skipped()] == [b"moved/pipe"]
+
+
+def test_paths_deeper_than_folders_are_kept_open_are_found(project: Project):
+    """A process may have only so many files open, and trees of dependencies go deep."""
+    deep = "/".join(["deeper"] * (way.OPEN_AT_ONCE + 20))
+    for name in ("one/file", "two/file", "file"):
+        project.write(f"{deep}/{name}", b"first")
+    project.save()
+    paths = [os.fsencode(f"{deep}/{name}") for name in ("one/file", "two/file", "file")]
+    for path in paths:
+        project.write(path, b"changed")
+    project.save(dirty=paths)
+    assert not [path for path in open_files() if path.startswith(str(project.root))]
+    nothing_was_missed(project)
+
+
+def open_files() -> list[str]:
+    """The paths of all that this process has open."""
+    folder = Path("/proc/self/fd")
+    return [os.readlink(link) for link in folder.iterdir() if link.is_symlink()]

@@ -60,6 +60,42 @@ def cost_of(monkeypatch: pytest.MonkeyPatch, connection: sqlite3.Connection, act
     return asked
 
 
+def test_files_of_one_folder_are_looked_at_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Ten thousand files that changed at once lie in few folders: each is entered once, and asked about once."""
+    costs = []
+    with Project(tmp_path) as project:
+        make_files(project.root, 300)
+        project.workspace.start()
+        connection = project.workspace._parts.database.connection._connection
+        for names in ([b"000/1", b"001/101"], [b"%03d/%d" % (n // 100, n) for n in range(10, 200)]):
+            for name in names:
+                project.write(name, b"changed")
+            costs.append(cost_of(monkeypatch, connection, lambda names=names: project.save(dirty=names)))
+
+    further = 190 - 2
+    assert costs[1]["open"] - costs[0]["open"] == further  # to read it
+    assert (
+        costs[1]["statements"] - costs[0]["statements"] <= 3 * further
+    )  # its row, its skip, the search index
+
+
+def test_neighbouring_folders_are_reached_from_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The way from the root is long in a deep tree, and has ignore files all along it."""
+    costs = []
+    with Project(tmp_path) as project:
+        for number in range(20):
+            project.write(f"a/b/c/d/e/{number}/file", b"first")
+        project.workspace.start()
+        connection = project.workspace._parts.database.connection._connection
+        for numbers in (range(1), range(20)):
+            paths = [b"a/b/c/d/e/%d/file" % number for number in numbers]
+            for path in paths:
+                project.write(path, b"changed %d" % len(paths))
+            costs.append(cost_of(monkeypatch, connection, lambda paths=paths: project.save(dirty=paths)))
+
+    assert (costs[1]["open"] - costs[0]["open"]) / 19 <= 4  # the folder, its two ignore files, the file
+
+
 def test_looking_at_one_file_costs_the_same_however_many_were_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

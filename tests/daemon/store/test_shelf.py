@@ -1,0 +1,86 @@
+"""What is read more than once in a row is found and read once."""
+
+from array import array
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from backtraild.store import indexes
+from backtraild.store.indexes import SMALL_PACK, PackIndex
+from backtraild.store.pack import encode_index
+from backtraild.store.reader import Objects
+from backtraild.store.shelf import Shelf
+from support.packs import write_pack
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often files of packs are read."""
+    counted: Counter[str] = Counter()
+    read = indexes.File.read
+
+    def count(file: indexes.File, length: int, offset: int) -> bytes:
+        counted["reads"] += 1
+        return read(file, length, offset)
+
+    monkeypatch.setattr(indexes.File, "read", count)
+    return counted
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "objects/pack").mkdir(parents=True)
+    return tmp_path
+
+
+def large_pack(repository: Path) -> list[bytes]:
+    return list(write_pack(repository, [b"%d" % number for number in range(SMALL_PACK + 1)]))
+
+
+def test_size_and_content_of_an_object_are_found_once(repository: Path, reads: Counter[str]):
+    """A restore asks for the size first: to look it up again would be half of what reading it takes."""
+    oid, *_ = large_pack(repository)
+    objects = Objects(str(repository))
+    reads.clear()
+    assert objects.size(oid) == 1
+    assert b"".join(objects.chunks(oid)) == b"0"
+    assert reads["reads"] == 4  # ids, place, header, content
+
+
+def test_content_is_kept_as_long_as_somebody_needs_it_again(repository: Path, reads: Counter[str]):
+    """A restored file is written, and then told line by line."""
+    oid, *_ = large_pack(repository)
+    objects = Objects(str(repository))
+    with objects.remembering():
+        first = objects.read_blob(oid)
+        reads.clear()
+        assert objects.read_blob(oid) is first
+        assert objects.size(oid) == len(first)
+        assert not reads
+    assert objects.read_blob(oid) == first
+    assert reads
+
+
+def test_a_shelf_holds_no_more_than_it_has_room_for():
+    """Files as large as the memory are restored, too."""
+    shelf = Shelf(room=5)
+    for oid, content in ((b"1", b"four"), (b"2", b"two"), (b"3", b"!")):
+        assert shelf.put(oid, content) == content
+    assert [shelf.get(oid) for oid in (b"1", b"2", b"3")] == [b"four", None, b"!"]
+
+
+def test_bytes_that_lie_across_two_ids_are_no_id(tmp_path: Path):
+    """Ids are found by their bytes, but only where one begins."""
+    first, second = bytes([7, *[1] * 9, 7, *[9] * 9]), bytes([7, *[2] * 19])
+    across = first[10:] + second[:10]
+    assert index_of(tmp_path / "two", [first, second]).find(across) is None
+    assert index_of(tmp_path / "three", [first, second, across]).find(across) == 2
+
+
+def index_of(path: Path, ids: list[bytes]) -> PackIndex:
+    """An index in which the objects lie at 0, 1, 2, …"""
+    count = len(ids)
+    parts = encode_index(ids, array("I", [0] * count), array("Q", range(count)), bytes(20))
+    path.write_bytes(b"".join(parts))
+    return PackIndex(str(path))
