@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from errno import ELOOP, ENOTDIR, ENXIO
-from functools import partial
+from functools import cache, partial
 
 from backtraild.model import (
     EXECUTABLE_MODE,
@@ -17,7 +17,7 @@ from backtraild.model import (
     Placed,
     SkipReason,
 )
-from backtraild.state import Stat
+from backtraild.state import Row, Stat
 
 ATTEMPTS = 3
 WHOLE_UP_TO = 1024 * 1024
@@ -54,21 +54,24 @@ class Left:
     look_again: bool = False  # no event will tell that it can be captured
 
 
-def git_mode(status: os.stat_result) -> int | None:
+@cache  # a few modes serve all files of a folder
+def git_mode(mode: int) -> int | None:
     """The mode git would record; None for what git does not know."""
-    if stat.S_ISREG(status.st_mode):
-        return EXECUTABLE_MODE if status.st_mode & stat.S_IXUSR else FILE_MODE
-    return SYMLINK_MODE if stat.S_ISLNK(status.st_mode) else None
+    if stat.S_ISREG(mode):
+        return EXECUTABLE_MODE if mode & stat.S_IXUSR else FILE_MODE
+    return SYMLINK_MODE if stat.S_ISLNK(mode) else None
 
 
-def is_unchanged(known: Stat, status: os.stat_result) -> bool:
-    """Does the file system show the file exactly as when it was captured?"""
+def is_unchanged(known: Row, status: os.stat_result, max_size: int) -> bool:
+    """Does the file system show the file exactly as when it was captured, and would it be captured again?"""
+    _, mode, _, size, mtime_ns, ctime_ns, inode = known
     return (
-        (known.mtime_ns == status.st_mtime_ns or known.mtime_ns == in_64_bits(status.st_mtime_ns))
-        and known.ctime_ns == status.st_ctime_ns
-        and known.size == status.st_size
-        and known.inode == status.st_ino
-        and known.mode == git_mode(status)
+        ctime_ns == status.st_ctime_ns
+        and (mtime_ns == status.st_mtime_ns or mtime_ns == in_64_bits(status.st_mtime_ns))
+        and size == status.st_size
+        and inode == status.st_ino
+        and mode == git_mode(status.st_mode)
+        and size <= max_size  # which its owner may have lowered since
     )
 
 
@@ -95,7 +98,7 @@ def capture(
         try:
             if attempt:
                 status = _look(name, folder)
-            mode = git_mode(status)
+            mode = git_mode(status.st_mode)
             if mode is None:
                 return Left(status.st_size, SkipReason.SPECIAL_FILE)
             if status.st_size > max_size:
@@ -252,7 +255,7 @@ def _row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Sta
     settled = all(_is_settled(time, started, ended) for time in (status.st_mtime_ns, status.st_ctime_ns))
     # A change time that the table can't hold means a clock that is centuries off: such a file is read again.
     ctime = status.st_ctime_ns if settled and status.st_ctime_ns < 2**63 else -1
-    mode = git_mode(status) or FILE_MODE
+    mode = git_mode(status.st_mode) or FILE_MODE
     return Stat(mode, oid, status.st_size, in_64_bits(status.st_mtime_ns), ctime, status.st_ino)
 
 

@@ -32,10 +32,11 @@ from backtraild.scan.folders import (
     read_rules,
     unavailable,
 )
+from backtraild.scan.glance import Glance, glance
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.trail import Trail
 from backtraild.scan.way import Way
-from backtraild.state import Skips, Stat, StatTable
+from backtraild.state import Skips, Stat, StatTable, as_stat
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,8 @@ class Scanner:
                 if nested:
                     self._forget_below(path)
                 self._observer.leave(path, frozenset())
-                return self._look_at_file(place, name, path, status, known)
+                if known is None or not is_unchanged((name, *known), status, self._limits.max_file_size):
+                    return self._look_at_file(place, name, path, status, known)
         return None
 
     def _look_at_subfolder(self, place: Folder, name: bytes, path: Path) -> None:
@@ -239,45 +241,37 @@ class Scanner:
             self._shut(path, error)
             return Folder(path, descriptor, rules), iter(())
         self._observer.govern(path, place.rules)
-        known = self._table.folder(path)
-        rows: list[tuple[bytes, Stat]] = []
-        subfolders: list[bytes] = []
-        excludes = place.rules.excludes
-        for name, entry in entries.items():
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if excludes(name, is_folder):
-                continue
-            if is_folder and not is_dot_git(name):
-                subfolders.append(name)
-                continue
-            below = join_path(path, name)
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            except OSError as error:  # a folder may be listed without its files being accessible
-                known.pop(name, None)
-                self._skip_unreadable(below, error)
-                continue
-            row = self._look_at_file(place, name, below, status, known.pop(name, None))
-            if row is not None:
-                rows.append((name, row))
-        self._table.put(path, rows)
-        self._forget_files(path, known)
+        known = self._table.rows(path)
+        seen = glance(entries, place.rules, known, self._limits.max_file_size)
+        self._found.files += seen.unchanged
+        self._found.size += seen.unchanged_size
+        if seen.shut or seen.differing:
+            self._look_closer(place, seen)
+        self._forget_files(path, {name: as_stat(row) for name, row in known.items()})
         self._found.visited.add(path)
         self._check_limits()
         self._progress(self._found.files)
-        return place, iter(subfolders)
+        return place, iter(seen.subfolders)
+
+    def _look_closer(self, place: Folder, seen: Glance) -> None:
+        """Take note of the files of a folder that are not as they were captured."""
+        for name, error in seen.shut:
+            self._skip_unreadable(join_path(place.path, name), error)
+        rows: list[tuple[bytes, Stat]] = []
+        for name, status, known in seen.differing:
+            path = join_path(place.path, name)
+            row = self._look_at_file(place, name, path, status, None if known is None else as_stat(known))
+            if row is not None:
+                rows.append((name, row))
+        self._table.put(place.path, rows)
 
     def _look_at_file(
         self, place: Folder, name: bytes, path: Path, status: os.stat_result, known: Stat | None
     ) -> Stat | None:
-        """Compare one file with its row; the row to write, if that is another one."""
+        """Capture a file that is not as its row says; the row to write, if that is another one."""
         self._found.files += 1
         if status.st_size <= self._limits.max_file_size:  # what is left out takes no room in the store
             self._found.size += status.st_size
-        if known is not None and is_unchanged(known, status) and status.st_size <= self._limits.max_file_size:
-            return None
         self._progress(self._found.files)
         if is_dot_git(name):
             captured: Stat | Left | None = Left(status.st_size, SkipReason.RESERVED_NAME)

@@ -10,7 +10,7 @@ from backtraild.state.eventquery import EventQuery
 from backtraild.state.index import Index, Query
 from backtraild.state.listing import listed_checkpoints
 from backtraild.state.skips import Skips
-from backtraild.state.stats import Stat, StatTable
+from backtraild.state.stats import Row, Stat, StatTable, as_stat
 
 __all__ = [
     "Connection",
@@ -19,9 +19,11 @@ __all__ = [
     "EventQuery",
     "Index",
     "Query",
+    "Row",
     "Skips",
     "Stat",
     "StatTable",
     "TableLost",
+    "as_stat",
     "listed_checkpoints",
 ]

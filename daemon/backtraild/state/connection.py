@@ -4,7 +4,6 @@ Inside a transaction they are left as they are, for the transaction to deal with
 table is begun anew and TableLost is raised; everything else is a StoreFailed.
 """
 
-import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,7 +22,7 @@ class Connection:
 
     def __init__(self, connection: sqlite3.Connection, begin_anew: Callable[[], None]) -> None:
         self._connection = connection
-        self._begin_anew = begin_anew
+        self.failing = _Failing(connection, begin_anew)
 
     @property
     def in_transaction(self) -> bool:
@@ -32,30 +31,39 @@ class Connection:
 
     def execute(self, statement: str, arguments: Arguments = ()) -> "Rows":
         """Run one statement."""
-        with self.failing():
+        with self.failing:
             return Rows(self._connection.execute(statement, arguments), self)
 
     def executemany(self, statement: str, rows: Iterable[Arguments]) -> None:
         """Run one statement for each row."""
-        with self.failing():
+        with self.failing:
             self._connection.executemany(statement, rows)
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
-    @contextlib.contextmanager
-    def failing(self) -> Iterator[None]:
-        """Turn the errors of a statement outside of a transaction into ours."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                raise
-            if is_damage(error):
-                self._begin_anew()
-                raise table_lost(error) from error
-            raise table_failed(error) from error
+
+class _Failing:
+    """Turns the errors of a statement outside of a transaction into ours.
+
+    One for all statements, and no generator: a look at the disk passes through it several times a folder.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, begin_anew: Callable[[], None]) -> None:
+        self._connection = connection
+        self._begin_anew = begin_anew
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not isinstance(error, sqlite3.Error) or self._connection.in_transaction:
+            return
+        if is_damage(error):
+            self._begin_anew()
+            raise table_lost(error) from error
+        raise table_failed(error) from error
 
 
 class Rows:
@@ -66,7 +74,7 @@ class Rows:
         self._connection = connection
 
     def __iter__(self) -> Iterator[Any]:
-        with self._connection.failing():
+        with self._connection.failing:
             yield from self._cursor
 
     @property
@@ -76,12 +84,12 @@ class Rows:
 
     def fetchone(self) -> Any:
         """The next row; None if there is none."""
-        with self._connection.failing():
+        with self._connection.failing:
             return self._cursor.fetchone()
 
     def fetchall(self) -> list[Any]:
         """All that are left."""
-        with self._connection.failing():
+        with self._connection.failing:
             return self._cursor.fetchall()
 
 

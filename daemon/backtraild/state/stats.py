@@ -35,6 +35,15 @@ class Stat(NamedTuple):
         return Entry(self.mode, self.oid)
 
 
+# A name and the fields of its Stat, as SQLite gives them.
+Row = tuple[bytes, int, ObjectId, int, int, int, int]
+
+
+def as_stat(row: Row) -> Stat:
+    """The row without its name."""
+    return Stat._make(row[1:])
+
+
 class StatTable:
     """Rows by folder and name."""
 
@@ -63,10 +72,14 @@ class StatTable:
 
     def folder(self, folder: Path) -> dict[bytes, Stat]:
         """All files directly in a folder."""
+        return {name: as_stat(row) for name, row in self.rows(folder).items()}
+
+    def rows(self, folder: Path) -> dict[bytes, Row]:
+        """The same as it comes from the disk: a look compares every file and has a use for few of the values."""
         rows = self._connection.execute(
             "SELECT name, mode, oid, size, mtime_ns, ctime_ns, inode FROM files WHERE folder = ?", (folder,)
         )
-        return {row[0]: Stat._make(row[1:]) for row in rows}
+        return {row[0]: row for row in rows.fetchall()}
 
     def get(self, path: Path) -> Stat | None:
         """One file."""

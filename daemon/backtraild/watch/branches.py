@@ -18,9 +18,12 @@ class Branches:
     def add(self, path: Path) -> None:
         """Take a path in; harmless if it is there."""
         self._members.add(path)
-        while path and path not in self._below.get(split_path(path)[0], ()):
+        while path:
             parent = split_path(path)[0]
-            self._below.setdefault(parent, set()).add(path)
+            beside = self._below.setdefault(parent, set())
+            if path in beside:
+                return
+            beside.add(path)
             path = parent
 
     def remove(self, path: Path) -> None:

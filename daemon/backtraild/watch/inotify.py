@@ -103,14 +103,14 @@ class InotifyHub(InotifyFD):
         """Watch an open folder; through its descriptor, because its path may lead elsewhere by now."""
         with self._changing:
             number = self._add(b"/proc/self/fd/%d" % descriptor, _CHANGES)
-            self._targets[number] = (*self._others(number, target.watcher), target)
+            self._aim(number, target)
         return number
 
     def redirect(self, number: int, target: _Target) -> None:
         """Give a watch another target, if it is still there."""
         with self._changing:
             if number in self._targets:
-                self._targets[number] = (*self._others(number, target.watcher), target)
+                self._aim(number, target)
 
     def unwatch(self, number: int, watcher: "InotifyWatcher", folder: Path) -> None:
         """Drop a watch, unless it has been given to the folder's new path or serves another workspace."""
@@ -192,6 +192,10 @@ class InotifyHub(InotifyFD):
             watcher.dirt.mark_everything(reason)
         for cookie in list(self._cookies.values()):
             cookie.set()
+
+    def _aim(self, number: int, target: _Target) -> None:
+        others = self._others(number, target.watcher) if number in self._targets else ()
+        self._targets[number] = (*others, target)
 
     def _others(self, number: int, watcher: "InotifyWatcher") -> tuple[_Target, ...]:
         return tuple(target for target in self._targets.get(number, ()) if target.watcher is not watcher)

@@ -1,5 +1,6 @@
 """What was left out costs nothing, memory does not follow the tree, and a race leads nowhere."""
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -9,11 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from backtrail.errors import NothingToDo
 from backtraild.model import Skipped, SkipReason
-from backtraild.state import Database, Skips
+from backtraild.state import Database, Skips, Stat
 from support.project import Project
 
 IN_A_FOLDER = 100
@@ -94,6 +97,39 @@ def test_neighbouring_folders_are_reached_from_each_other(tmp_path: Path, monkey
             costs.append(cost_of(monkeypatch, connection, lambda paths=paths: project.save(dirty=paths)))
 
     assert (costs[1]["open"] - costs[0]["open"]) / 19 <= 4  # the folder, its two ignore files, the file
+
+
+def test_a_look_at_what_has_not_changed_costs_one_question_a_folder_and_nothing_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Every start of the daemon looks at everything, and nearly all of it is as it was."""
+    costs = []
+    for count in (3 * IN_A_FOLDER, 6 * IN_A_FOLDER):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        with Project(folder) as project:
+            make_files(project.root, count)
+            project.workspace.start()
+            costs.append(cost_of_looking_at_settled_files(monkeypatch, project))
+
+    more = costs[1] - costs[0]
+    assert more == {"open": 3, "scandir": 3, "statements": 3}, "beside one lstat a file, unseen here"
+
+
+def cost_of_looking_at_settled_files(monkeypatch: pytest.MonkeyPatch, project: Project) -> Counter[str]:
+    """What a look costs that reads no file, because all of them are older than a tick by now."""
+    connection = project.workspace._parts.database.connection._connection
+    values = Mock(wraps=Stat._make)
+    monkeypatch.setattr(Stat, "_make", values)
+
+    def look() -> None:
+        with contextlib.suppress(NothingToDo):
+            project.save()
+
+    while (cost := cost_of(monkeypatch, connection, look))["read"]:
+        values.reset_mock()
+    del cost["table steps, thousands"]
+    return cost + Counter({"values": values.call_count})
 
 
 def test_looking_at_one_file_costs_the_same_however_many_were_left_out(
