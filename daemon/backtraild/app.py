@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import fcntl
+import gc
 import logging
 import os
 import resource
@@ -18,8 +19,10 @@ from backtrail.paths import Places, places
 from backtraild import logs, memory, notify
 from backtraild.liveness import Liveness
 from backtraild.model import Event
+from backtraild.redaction import Redactor
 from backtraild.server import Server, is_answering
 from backtraild.service import Service
+from backtraild.store import edits
 
 # A thread that answers must not wait for one that captures: Python's own 5 ms add up over a request.
 SWITCH_SECONDS = 0.0005
@@ -53,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
     memory.give_back_large_pieces()
+    gc.freeze()  # what was imported stays; each collection during the first look would go through all of it
     where = places()
     try:
         _allow_many_files()
@@ -99,6 +103,13 @@ def _watch(service: Service, folders: Sequence[str], stopping: threading.Event) 
         pass
     if not stopping.is_set():
         _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
+        load_the_rest()
+
+
+def load_the_rest() -> None:
+    """Load what a start does without, by using it once: the first save or session would have to wait for it."""
+    edits(b"", b"\n")
+    Redactor().text("")
 
 
 def _await_end(stopping: threading.Event, lock: "_Lock") -> None:

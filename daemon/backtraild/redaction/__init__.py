@@ -8,6 +8,7 @@ nothing more. Detectors search for rare substrings first, and look closer only w
 patterns only single classes are possessive: Python before 3.11.5 matches possessive groups wrongly.
 
     findings     places with a secret, and which win where they overlap
+    detectors    all of these, loaded when the first text comes:
     tokens       shapes that issuers give to their tokens
     blocks       private keys in armour
     connections  passwords in URLs, Authorization headers, webhooks

@@ -2,16 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from backtraild.redaction.assignments import find_assignments
-from backtraild.redaction.blocks import find_blocks
-from backtraild.redaction.connections import find_connections
-from backtraild.redaction.custom import compiled, find_custom
+from backtraild.redaction.custom import compiled
 from backtraild.redaction.findings import Finding, marker, merged, untouched
 from backtraild.redaction.literals import is_json, within_strings
-from backtraild.redaction.tokens import find_tokens
 
 
 class Redactor:
@@ -45,18 +41,13 @@ class Redactor:
         return (json.loads(raw.decode("utf-8", "surrogatepass")), counts) if counts else (value, counts)
 
     def _findings(self, raw: bytes) -> list[Finding]:
-        # An empty one would be replaced again and again, and the line would grow without end.
-        found = [finding for finding in self._found(raw) if finding.end > finding.start]
-        return merged(untouched(raw, found)) if found else found
+        from backtraild.redaction.detectors import (
+            find_all,
+        )  # here, because most starts of a daemon need none of it
 
-    def _found(self, raw: bytes) -> Iterator[Finding]:
-        lowered = raw.lower()
-        yield from find_blocks(raw)
-        yield from find_tokens(raw)
-        yield from find_connections(raw, lowered)
-        yield from find_assignments(raw, lowered)
-        if self._custom:
-            yield from find_custom(raw, self._custom)
+        # An empty one would be replaced again and again, and the line would grow without end.
+        found = [finding for finding in find_all(raw, self._custom) if finding.end > finding.start]
+        return merged(untouched(raw, found)) if found else found
 
 
 def _replaced(raw: bytes, findings: Iterable[Finding]) -> tuple[bytes, Counter[str]]:

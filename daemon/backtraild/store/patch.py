@@ -6,21 +6,19 @@ Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothin
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
-import pygit2
-from pygit2.enums import DiffOption
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from backtraild.model import SYMLINK_MODE, Changes, Entry, ObjectId, Path
 from backtraild.store.text import is_binary
+
+if TYPE_CHECKING:
+    import pygit2
 
 MAX_COMPARED_BYTES = 4 * 1024 * 1024
 # libgit2 holds the GIL while it compares, and its time grows with the square of the lines that were shuffled:
 # 40,000 against 40,000 took 0.4 s, 350,000 against 350,000 (1 MB of two-digit numbers) took 8 s.
 MAX_COMPARED_LINES = 50_000
 
-# Whether content is text is decided here, by git's rule, so libgit2 must not decide again.
-_COMPARE_FLAGS = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
 _NO_OBJECT = "0" * 40
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # what git writes as it is
 _LETTERS = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
@@ -122,11 +120,16 @@ def load(entry: Entry | None, content: ContentSource) -> bytes | None:
     return content.read(entry.oid) if content.size(entry.oid) <= MAX_COMPARED_BYTES else None
 
 
-def compare(old: bytes, new: bytes, context: int = 3) -> pygit2.Patch | None:
+def compare(old: bytes, new: bytes, context: int = 3) -> "pygit2.Patch | None":
     """The difference of two texts line by line, or None where finding it could stall the daemon."""
     if min(_lines_apart(old, new)) > MAX_COMPARED_LINES:
         return None
-    return pygit2.Patch.create_from(old, new, flag=_COMPARE_FLAGS, context_lines=context)
+    import pygit2  # here, because it is a fifth of a daemon's start, and most starts find nothing to compare
+    from pygit2.enums import DiffOption
+
+    # Whether content is text is decided here, by git's rule, so libgit2 must not decide again.
+    flags = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
+    return pygit2.Patch.create_from(old, new, flag=flags, context_lines=context)
 
 
 class Edit(NamedTuple):
@@ -143,7 +146,7 @@ def edits(old: bytes, new: bytes) -> list[Edit] | None:
     return None if patch is None else [_edit(hunk) for hunk in patch.hunks]
 
 
-def _edit(hunk: pygit2.DiffHunk) -> Edit:
+def _edit(hunk: "pygit2.DiffHunk") -> Edit:
     # Where nothing is deleted, git names the line before the place, else the first deleted one.
     start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
     return Edit(start, hunk.old_lines, hunk.new_lines)
@@ -229,7 +232,7 @@ def _body(pair: Pair, compare: Comparing) -> bytes:
     return header + found.hunks if found.hunks else b""
 
 
-def _hunks(patch: pygit2.Patch) -> bytes:
+def _hunks(patch: "pygit2.Patch") -> bytes:
     """What libgit2 wrote below its own header, which knows neither our names nor our modes."""
     text = patch.data
     start = text.find(b"\n@@ ")
