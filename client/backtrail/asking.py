@@ -1,6 +1,6 @@
 """What a caller says, as parameters of the protocol: paths, names and times in any form they come in."""
 
-import base64
+import binascii
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -98,7 +98,7 @@ def piece_of(content: Content) -> bytes:
     """The bytes of a piece of a file."""
     if content.kind == "folder":
         raise UnknownPath(f"{content.path or 'The root'} is a folder.", "Give the path of a file in it.")
-    return base64.b64decode(content.content_base64)
+    return binascii.a2b_base64(content.content_base64)
 
 
 def all_inside(root: str, paths: Iterable[PathLike]) -> list[str]:

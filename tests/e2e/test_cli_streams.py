@@ -117,6 +117,7 @@ def test_the_program_is_light(shell: Shell) -> None:
     loaded = set(done.stderr.split())
     assert "backtrail.client" in loaded
     heavy = {"asyncio", "zmq.asyncio", "shutil", "tempfile", "difflib", "tomllib", "platformdirs", "logging"}
+    heavy |= {"dataclasses", "inspect", "ast", "base64", "subprocess"}
     assert not loaded & (heavy | {"backtraild", "pygit2", "watchdog", "backtrail.cli.commands.doctor"})
 
 
