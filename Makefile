@@ -13,6 +13,7 @@ help:  ## list these verbs
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m compileall -q client daemon  # as pip does for what it copies: half of a start is compiling
 	@touch $@
 
 WORKSPACE ?= .

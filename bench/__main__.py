@@ -12,6 +12,7 @@ from bench import machine, plot, report, results
 from bench.course import Course
 from bench.effort import Effort
 from bench.figures import FIGURES
+from bench.ours import compile_as_installed
 from bench.peers import OTHERS
 from bench.results import Results
 from bench.running import measured
@@ -29,6 +30,7 @@ def main() -> int:
     sizes = arguments.sizes or [size for size in SIZES if size < arguments.files]
     sizes = [*sizes, MILLION] if arguments.million else sizes
     seconds = float("inf") if arguments.million else arguments.minutes * 60
+    compile_as_installed()
     folder = Path(tempfile.mkdtemp(prefix="backtrail-bench-"))
     course = Course(folder, arguments.files, sizes, OTHERS, Effort())
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # daemons were started, and are ended

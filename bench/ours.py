@@ -1,6 +1,8 @@
 """Our side: a daemon as a process of its own, and the client that asks it."""
 
+import compileall
 import contextlib
+import importlib.util
 import os
 import signal
 import subprocess
@@ -17,6 +19,15 @@ START_SECONDS = 120.0
 _LOOK_SECONDS = 0.002
 # Retention would thin out what is counted here.
 _CONFIGURATION = "max_checkpoints = 1_000_000\n"
+
+
+def compile_as_installed() -> None:
+    """Bytecode for what is measured, as an installation has it: a checkout may have none, or none that is new."""
+    for package in ("backtrail", "backtraild"):
+        found = importlib.util.find_spec(package)
+        assert found is not None
+        for folder in found.submodule_search_locations or ():
+            compileall.compile_dir(folder, quiet=1)
 
 
 class Ours:

@@ -1,5 +1,6 @@
 """Every test has a home of its own, and git sees no configuration but that home's."""
 
+import compileall
 import os
 import signal
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from hypothesis import settings
 
 from support.git import git as run_git
 
+_PROJECT = Path(__file__).parent.parent
+
 # No deadline: the machine may be busy. The blob printed with a failure repeats it.
 settings.register_profile("backtrail", deadline=None, print_blob=True)
 settings.load_profile("backtrail")
@@ -17,6 +20,13 @@ settings.load_profile("backtrail")
 # A test run in the background of a script begins with Ctrl-C ignored, and so would every command it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Bytecode as an installation has it: without, every daemon and command of a test compiles half a second long."""
+    if not hasattr(config, "workerinput"):  # once, before there are others
+        for package in ("client", "daemon"):
+            compileall.compile_dir(_PROJECT / package, quiet=1)
 
 
 @pytest.fixture(autouse=True)
