@@ -33,8 +33,7 @@ def tidy_up(store: Store, *, room: int = PLENTY, urgent: bool = False) -> Tidied
 def put_in_place(store: Store, found: Tidied) -> None:
     """The end of a round, with the old packs swept as the process does it."""
     assert store.end_upkeep(found)
-    aside.sweep(store.git_dir)
-    store.upkeep_swept()
+    store.sweep()
 
 
 class Process:

@@ -175,9 +175,8 @@ class Housekeeper:
         elif isinstance(outcome, Tidied):
             self._guarded(lambda: self._put_in_place(outcome, now), now)
         elif self._tidied is not None:
-            self._store.upkeep_swept()
-            self._let_go_of_gate()
-            self._conclude(self._tidied, now)
+            tidied = self._tidied
+            self._guarded(lambda: self._conclude(tidied, now), now)
 
     def _make_room(self, weighed: Weighed) -> None:
         """Let go of what does not fit, unless somebody has protected it since; then give back its bytes."""
@@ -198,12 +197,17 @@ class Housekeeper:
             self._held_until = now + AGAIN_SECONDS
             self._let_go_of_gate()
             return
+        if self._is_urgent:  # the next save needs the room
+            self._conclude(tidied, now)
+            return
         self._room.release()
         self._tidied = tidied
         self._upkeep.sweep()
 
     def _conclude(self, tidied: Tidied, now: float) -> None:
-        """The old packs are gone as well: what is known now, and when to look again."""
+        """The old packs go as well: what is known now, and when to look again."""
+        self._store.sweep()
+        self._let_go_of_gate()
         self._count_at = now
         took = now - self._began_at
         self._calm_until = now if tidied.more else now + max(CALM_SECONDS, CALM_FACTOR * took)

@@ -5,8 +5,8 @@ from enum import Enum, auto
 
 from backtraild.workspace import Bound
 
-NEAR = 0.9  # of the cap: from here on, room is made
-GOAL = 0.8  # of the cap: what is left then
+NEAR = 0.85  # of the cap: from here on, room is made
+GOAL = 0.75  # of the cap: what is left then
 GOAL_STEP = 0.1  # how much lower the next goal is, where the last one did not help
 MANY_PACKS = 60
 SPARE_PART = 50  # of what may be kept at most: so many places are made at once

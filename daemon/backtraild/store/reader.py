@@ -135,6 +135,8 @@ class Objects:
         if kept is not None:
             return len(kept)
         with contextlib.suppress(*DAMAGE):
+            if self._sized is not None and self._sized[0] == oid:
+                return self._packs.size_at(*self._sized[1:])
             place = self._packs.place(oid)
             if place is not None:
                 entry = self._packs.entry_at(place)

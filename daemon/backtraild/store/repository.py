@@ -72,7 +72,7 @@ class Store:
             self._pinned = set(self._refs.names(PINNED))
             self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
         self.begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
-        self.abandon_upkeep, self.upkeep_swept = turnover.abandon, turnover.swept
+        self.abandon_upkeep, self.sweep = turnover.abandon, turnover.sweep
         self._keep_spare()
 
     @staticmethod

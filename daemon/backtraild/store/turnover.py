@@ -1,6 +1,6 @@
 """Putting the packs that upkeep made in the place of old ones, between two saves, in the thread that owns the store."""
 
-from backtraild.store import swapping
+from backtraild.store import aside, swapping
 from backtraild.store.failing import failing
 from backtraild.store.packing import Packing
 from backtraild.store.packs import DAMAGE
@@ -43,8 +43,10 @@ class Turnover:
                 self._objects.refresh()
         return True
 
-    def swept(self) -> None:
-        """What was put aside is gone: its bytes are free."""
+    def sweep(self) -> None:
+        """Give back the bytes of what was put aside, or take note that it is gone."""
+        with failing("tidied"):
+            aside.sweep(self._git_dir)
         self._packing.measure_again()
 
     def abandon(self) -> None:

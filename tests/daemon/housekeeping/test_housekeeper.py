@@ -88,7 +88,7 @@ def test_old_automatic_ones_make_room_before_anything_is_refused(capped: Site):
         capped.write("file", noise(number, 200_000))
         service.save(capped.id, Intent(Kind.AUTO))
         assert disk_bytes(capped.store) < CAP
-        eventually(lambda: disk_bytes(capped.store) < CAP * 0.88)
+        eventually(lambda: disk_bytes(capped.store) < CAP * plan.NEAR)
     pruned = capped.desk.events("checkpoints_pruned")
     assert {event.data["reason"] for event in pruned} == {"max_store_bytes"}
     assert capped.desk.events("degraded") == []

@@ -39,8 +39,7 @@ def test_old_packs_are_unlinked_by_the_process_of_upkeep_and_counted_until_then(
     assert len(pack_names(store.git_dir)) == 2
     assert not [path for path in unlinked if "/pack-" in path]
     assert store.pack_bytes > before
-    aside.sweep(store.git_dir)
-    store.upkeep_swept()
+    store.sweep()
     assert store.pack_bytes == found.after
     assert os.listdir(Path(store.git_dir, aside.FOLDER)) == []
 
