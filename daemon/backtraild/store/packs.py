@@ -121,8 +121,12 @@ class Packs:
 
     def kind_at(self, place: Place) -> int:
         """An object's type, read no further than it takes to know it."""
-        kind, _, _, base = self.entry_at(place)
-        return kind if base is None else self.read_at(place)[0]
+        for _ in range(LONGEST_CHAIN):
+            kind, _, _, base = self.entry_at(place)
+            if base is None:
+                return kind
+            place = base
+        raise ValueError("its deltas go in a circle")
 
     def size_at(self, place: Place, entry: Located | None = None) -> int:
         """Length of an object, as its header says."""
@@ -150,6 +154,8 @@ class Packs:
             if result_size(delta) > stream.LARGEST_WHOLE:
                 raise ValueError("it is too large to be a delta")
             place, content = derived, apply_delta(content, delta)
+        if chain:  # the next version, which is often read next, may be a delta of this one
+            self._keep(place, kind, content)
         return kind, content
 
     def pieces_at(self, place: Place) -> tuple[int, int, Iterator[bytes]] | None:
