@@ -16,9 +16,11 @@ from backtraild.model import ObjectId
 from backtraild.regular import read_regular
 from backtraild.store import aside
 
-# So many files of refs are quick to list and to read; beyond that they are moved into one, a part at a time.
-MANY_LOOSE = 1000
+# Each file of a ref takes a block of the disk, a hundred times what is in it: beyond so many they are moved into one, a
+# part at a time. That one is written anew each time, so the longer it is, the more are awaited.
+MANY_LOOSE = 100
 PACKED_AT_ONCE = 1000
+_PACKED_FOR_EACH = 16 * 1024
 
 # A million refs. A longer file is refused: to pass over what it holds would give its numbers out again.
 LARGEST_PACKED = 64 * 1024 * 1024
@@ -126,7 +128,8 @@ class Refs:
             found = sorted(os.listdir(self._path(folder)))
         except FileNotFoundError:
             return
-        if len(found) <= MANY_LOOSE or self.packed_size > LARGEST_PACKED // 2:
+        awaited = max(MANY_LOOSE, min(PACKED_AT_ONCE, self.packed_size // _PACKED_FOR_EACH))
+        if len(found) <= awaited or self.packed_size > LARGEST_PACKED // 2:
             return
         loose = {}
         for name in found[:PACKED_AT_ONCE]:

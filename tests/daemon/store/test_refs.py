@@ -229,6 +229,26 @@ def test_many_loose_refs_move_into_one_file(
     assert f"{FOLDER}/7" not in seen_by_git(repository, git)
 
 
+def test_a_long_file_of_refs_is_not_written_again_for_a_few(
+    repository: Path, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a store with a hundred thousand checkpoints it has megabytes, and saves wait for it."""
+    monkeypatch.setattr(refs_module, "MANY_LOOSE", 3)
+    lines = "".join(f"{ids[0]} {FOLDER}/{number}\n" for number in range(10_000, 12_000))
+    (repository / "packed-refs").write_text(f"# pack-refs with: sorted \n{lines}")
+    refs = Refs(str(repository))
+    assert 6 * 16_384 < refs.packed_size < 9 * 16_384
+    for number in range(1, 7):
+        refs.write(f"{FOLDER}/{number}", ids[1])
+    refs.pack(FOLDER)
+    assert len(list((repository / FOLDER).iterdir())) == 6
+    for number in range(7, 10):
+        refs.write(f"{FOLDER}/{number}", ids[1])
+    refs.pack(FOLDER)
+    assert list((repository / FOLDER).iterdir()) == []
+    assert refs.read(f"{FOLDER}/8") == ids[1]
+
+
 def test_a_damaged_ref_is_not_packed_and_a_damaged_line_not_dropped(
     repository: Path, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
