@@ -1,4 +1,4 @@
-"""The upkeep of a store on disk: few packs instead of many, and space given back.
+"""The upkeep of a store on disk: few packs instead of many, each of them small, and space given back.
 
 What reads or copies much runs in a process of its own, at the lowest priority; it writes temporary files and nothing
 else. The thread that owns the store takes part at the beginning and at the end, briefly: `Store.begin_upkeep` and

@@ -7,7 +7,11 @@ from bisect import bisect_left
 from backtraild.store.indexes import File, PackIndex
 from backtraild.store.objects import ID_LENGTH
 from backtraild.store.packs import decode_entry
-from backtraild.store.unpacking import TRAILER, count_of
+from backtraild.store.unpacking import HEADER, TRAILER, count_of
+
+LARGEST_SQUEEZED = 4 * 1024 * 1024  # bytes: larger objects are copied as they are
+
+_WITH_CARE = 0x80  # in the second byte of what was deflated, from the usual level on
 
 INDEX_ENTRY = ID_LENGTH + 8  # what an object takes in an index: id, CRC, offset
 
@@ -36,6 +40,15 @@ class Listing:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @property
+    def is_hasty(self) -> bool:
+        """Was this pack written by a save, which has no time to make it small?
+
+        Its first object tells: what upkeep writes, and git, begins with one that was deflated with care.
+        """
+        head = decode_entry(self.file, HEADER.size)
+        return head.size <= LARGEST_SQUEEZED and not self.file.read(2, head.start)[1] & _WITH_CARE
 
     def id_at(self, place: int) -> bytes:
         """The object that has this place."""

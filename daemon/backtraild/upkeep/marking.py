@@ -1,13 +1,14 @@
 """Which objects are still needed: all that refs lead to. Each is looked at once, and nothing here recurses."""
 
 import re
-from array import array
+from collections.abc import Callable
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import TREE_MODE, ObjectId
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree
 from backtraild.store.reader import Objects
 from backtraild.upkeep.catalogue import NOWHERE, Catalogue
+from backtraild.upkeep.kinship import Kinship, folder_number
 
 _HEX_ID = re.compile(rb"[0-9a-f]{40}")
 
@@ -15,17 +16,26 @@ _HEX_ID = re.compile(rb"[0-9a-f]{40}")
 class Marker:
     """Marks objects in a catalogue. Commits and trees are read and checked; files are only marked."""
 
-    def __init__(self, objects: Objects, catalogue: Catalogue, weights: "array[int] | None" = None) -> None:
-        """`weights` are the bytes of each object, by position."""
+    def __init__(
+        self,
+        objects: Objects,
+        catalogue: Catalogue,
+        weigh: Callable[[int], int] | None = None,
+        kinship: Kinship | None = None,
+    ) -> None:
+        """`weigh` tells how many bytes an object, by its position, adds. `kinship` is told what each object is."""
         self._objects = objects
         self._catalogue = catalogue
-        self._weights = weights
+        self._weigh = weigh
+        self._kinship = kinship
         self._elsewhere: set[ObjectId] = set()  # seen, and in none of the catalogue's packs
+        self._folder = 0  # the number of what the ref at hand leads to
         self.bytes = 0  # what the marked ones weigh
         self.flaw: str | None = None  # the first reason why what is marked is not all that is needed
 
     def ref(self, name: str, hex_id: str | None) -> None:
-        """Mark all that a ref leads to."""
+        """Mark all that a ref leads to. Those whose names differ in a number at the end hold versions of the same."""
+        self._folder = folder_number(name.rstrip("0123456789").encode(errors="surrogateescape"), 0)
         if hex_id is None:
             self._incomplete(f"The reference {name} is damaged.")
             return
@@ -44,6 +54,7 @@ class Marker:
                     break
             else:
                 raise
+            self._note(oid, kind, b"", self._folder)
             if kind == ObjectType.TREE:
                 self._trees(oid)
 
@@ -60,18 +71,20 @@ class Marker:
             oid = pending.pop()
             if not self._is_new(oid):
                 continue
+            self._note(oid, ObjectType.COMMIT, b"", self._folder)
             header = self._objects.read(oid, ObjectType.COMMIT).partition(b"\n\n")[0]
             for line in header.split(b"\n"):
                 word, _, hex_id = line.partition(b" ")
                 if word == b"tree" and self._is_new(tree := _id(hex_id)):
+                    self._note(tree, ObjectType.TREE, b"", self._folder)
                     self._trees(tree)
                 elif word == b"parent":
                     pending.append(_id(hex_id))
 
     def _trees(self, root: ObjectId) -> None:
-        pending = [root]
+        pending = [(root, self._folder)]
         while pending:
-            oid = pending.pop()
+            oid, folder = pending.pop()
             if oid == EMPTY_TREE:  # known to everybody, and often stored nowhere
                 continue
             try:
@@ -79,9 +92,12 @@ class Marker:
             except StoreDamaged as error:  # the rest is marked all the same, for what is weighed
                 self._incomplete(error.message)
                 continue
-            for mode, inner in entries.values():
-                if self._is_new(inner) and mode == TREE_MODE:
-                    pending.append(inner)
+            for name, (mode, inner) in entries.items():
+                if not self._is_new(inner):
+                    continue
+                self._note(inner, ObjectType.TREE if mode == TREE_MODE else ObjectType.BLOB, name, folder)
+                if mode == TREE_MODE:
+                    pending.append((inner, folder_number(name, folder)))
 
     def _is_new(self, oid: ObjectId) -> bool:
         position = self._catalogue.position(oid)
@@ -94,9 +110,13 @@ class Marker:
         if marks[position]:
             return False
         marks[position] = 1
-        if self._weights is not None:
-            self.bytes += self._weights[position]
+        if self._weigh is not None:
+            self.bytes += self._weigh(position)
         return True
+
+    def _note(self, oid: ObjectId, kind: ObjectType, name: bytes, folder: int) -> None:
+        if self._kinship is not None and (position := self._catalogue.position(oid)) != NOWHERE:
+            self._kinship.note(position, kind, name, folder)
 
     def _incomplete(self, reason: str) -> None:
         self.flaw = self.flaw or reason

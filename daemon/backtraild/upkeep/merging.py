@@ -1,185 +1,168 @@
-"""Several packs become one: what is kept is copied as it is, each byte checked, without inflating it."""
+"""Several packs become one, and small: what is kept goes over as it is, or as a change of something like it.
 
-import hashlib
-import os
-import secrets
+What is a delta already stays one. What a save wrote whole, and in haste, is tried as a delta of its kin and is deflated
+with more care. All of it is checked: what is copied against its checksum, what is read against its id.
+"""
+
+import contextlib
 import zlib
-from array import array
 from collections.abc import Mapping
 
 from backtrail.errors import StoreDamaged
-from backtraild import durable
 from backtraild.model import ObjectId
-from backtraild.store.failing import failing
-from backtraild.store.indexing import encode_sorted
 from backtraild.store.objects import ObjectType
-from backtraild.store.pack import COMPRESSION_LEVEL, deflate
 from backtraild.store.packed import encode_header
-from backtraild.store.packs import DAMAGE, decode_entry
+from backtraild.store.packs import DAMAGE, Head
 from backtraild.store.reader import Objects
-from backtraild.store.tidying import UPKEEP_PREFIX
-from backtraild.store.unpacking import HEADER
-from backtraild.upkeep.catalogue import Catalogue
-from backtraild.upkeep.listing import Listing
+from backtraild.upkeep.catalogue import NOWHERE, Catalogue
+from backtraild.upkeep.differing import Material
+from backtraild.upkeep.kinship import Kinship
+from backtraild.upkeep.listing import LARGEST_SQUEEZED
+from backtraild.upkeep.newpack import NewPack
+from backtraild.upkeep.sources import PackDamaged, Sources
+from backtraild.upkeep.window import DEEPEST, Window, material
 
-PIECE = 1024 * 1024
+SMALLEST_TRIED = 50  # bytes: what is told as a change takes nearly as many
 
-_OFFSET_DELTA, _REF_DELTA = 6, 7
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+LONGEST_CHAIN = max(DEEPEST.values())
 
-
-class PackDamaged(Exception):
-    """Something in a pack is not what was stored."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+_WHOLE = frozenset(ObjectType)
+_OFFSET_DELTA = 6
+_LEVEL = 6  # as git; more takes three times as long for less than one part in a hundred
+_DELTA_LEVEL = 9  # they are small
+_WORTHWHILE = 0.8  # of the bytes of a whole object: a delta has its price when it is read
 
 
 class Merger:
     """Makes packs out of packs, as temporary files beside them."""
 
-    def __init__(self, folder: str, catalogue: Catalogue, objects: Objects) -> None:
+    def __init__(self, folder: str, catalogue: Catalogue, objects: Objects, kinship: Kinship | None) -> None:
+        """Without knowing which objects are kin, they are copied as they are."""
         self._folder = folder
         self._catalogue = catalogue
         self._objects = objects
+        self._kinship = kinship
 
     def merge(self, kept: Mapping[str, bytearray]) -> str:
         """One pack of what is kept of each pack, by place; its temporary name. Raises PackDamaged."""
-        merge = _Merge(self._folder, self._catalogue, self._objects)
+        sources = Sources(self._folder, self._catalogue, kept)
+        pack = NewPack(self._folder, self._catalogue)
         try:
-            return merge.make(kept)
+            _Merge(self._catalogue, self._objects, self._kinship, sources, pack).make()
+            return pack.finish()
         except BaseException:
-            merge.abandon()
+            pack.abandon()
             raise
 
 
 class _Merge:
-    def __init__(self, folder: str, catalogue: Catalogue, objects: Objects) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        objects: Objects,
+        kinship: Kinship | None,
+        sources: Sources,
+        pack: NewPack,
+    ) -> None:
         self._catalogue = catalogue
         self._objects = objects
-        # By position in the catalogue: where an object begins in the new pack, 0 if it is not there, and its CRC.
-        self._offsets = array("Q", bytes(8 * len(catalogue)))
-        self._checksums = array("I", bytes(4 * len(catalogue)))
-        self._name = UPKEEP_PREFIX + secrets.token_hex(8)
-        self._descriptor = os.open(os.path.join(folder, self._name), _NEW_FILE, 0o400)
-        self._digest = hashlib.sha1(usedforsecurity=False)
-        self._buffer = bytearray()
-        self._length = 0
+        self._kinship = kinship
+        self._sources = sources
+        self._pack = pack
+        self._depths = bytearray(len(catalogue))  # deltas one after another that make an object
+        self._window = None if kinship is None else Window(objects, catalogue, kinship, sources, self._depths)
 
-    def make(self, kept: Mapping[str, bytearray]) -> str:
-        taken = bytearray(len(self._catalogue))
-        ranks = {name: self._chosen(name, flags, taken) for name, flags in kept.items()}
-        self._append(HEADER.pack(b"PACK", 2, sum(map(len, ranks.values()))))
-        for name, chosen in ranks.items():
-            try:
-                self._copy(Listing(self._folder, name), chosen)
-            except (*DAMAGE, StoreDamaged) as error:
-                raise PackDamaged(name) from error
-        self._finish()
-        return self._name
+    def make(self) -> None:
+        positions = self._sources.positions
+        self._pack.begin(len(positions))
+        for position in self._kinship.ordered(positions) if self._kinship else positions:
+            for each in self._with_bases(position):
+                try:
+                    self._add(each)
+                except (*DAMAGE, StoreDamaged) as error:
+                    raise PackDamaged(self._sources.pack(each)) from error
 
-    def abandon(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        os.unlink(os.path.join(self._folder, self._name))
+    def _with_bases(self, position: int) -> list[int]:
+        """An object and what it is a change of, directly or not, as far as that is still to be added; bases first."""
+        chain: dict[int, None] = {}  # in a damaged pack they may go in a circle
+        while position != NOWHERE and position in self._sources and position not in chain:
+            if position in self._pack:
+                break
+            chain[position] = None
+            position = self._sources.base(position)
+        return list(reversed(chain))
 
-    def _chosen(self, name: str, flags: bytearray, taken: bytearray) -> "array[int]":
-        """Which objects to copy from a pack, in the order in which they lie there; those from others are left out."""
-        listing = Listing(self._folder, name)
-        chosen = array("I")
-        for rank, place in enumerate(listing.by_offset):
-            position = self._catalogue.position(listing.id_at(place)) if flags[place] else 0
-            if flags[place] and not taken[position]:
-                taken[position] = 1
-                chosen.append(rank)
-        return chosen
+    def _add(self, position: int) -> None:
+        base, head = self._sources.base(position), self._sources.head(position)
+        if base != NOWHERE and base in self._pack and self._depths[base] < LONGEST_CHAIN:
+            self._add_delta(position, base, head.size, self._sources.deflated(position))
+            self._remember(position)
+        elif head.kind not in _WHOLE:
+            self._add_anew(position, *self._read(self._catalogue.id_at(position)), copied=None)
+        elif self._is_worth_a_try(position, head):
+            kind = ObjectType(head.kind)
+            content = self._objects.read(self._catalogue.id_at(position), kind)
+            self._add_anew(position, kind, content, copied=self._sources.size(position))
+        else:
+            self._pack.add(position, self._sources.pieces(position))
+            if SMALLEST_TRIED <= head.size <= LARGEST_SQUEEZED:
+                self._remember(position)
 
-    def _copy(self, listing: Listing, ranks: "array[int]") -> None:
-        for rank in ranks:
-            place = listing.by_offset[rank]
-            position = self._catalogue.position(listing.id_at(place))
-            start = self._length
-            self._checksums[position] = self._copy_object(
-                listing, place, listing.end_of(rank), listing.checksums[place]
-            )
-            self._offsets[position] = start
+    def _is_worth_a_try(self, position: int, head: Head) -> bool:
+        """May an object that lies there whole become smaller?"""
+        if self._window is None or not self._is_named_as(position, head.kind):
+            return False
+        if head.size > LARGEST_SQUEEZED:
+            return False
+        if self._pack.is_empty:
+            return True
+        is_new = not self._sources.have_met(position, position)
+        return head.size >= SMALLEST_TRIED and (is_new or self._window.has_candidate(position))
 
-    def _copy_object(self, listing: Listing, place: int, end: int, expected: int) -> int:
-        """Append an object; the CRC of what was appended."""
-        offset = listing.offsets[place]
-        raw = listing.file.read(min(PIECE, end - offset), offset)
-        kind = raw[0] >> 4 & 7
-        if kind in (_OFFSET_DELTA, _REF_DELTA):
-            raw = listing.file.read(end - offset, offset)
-            _check(zlib.crc32(raw), expected)
-            return self._append(self._moved(listing, place, raw))
-        checksum = 0
-        while raw:
-            checksum = zlib.crc32(raw, checksum)
-            self._append(raw)
-            offset += len(raw)
-            raw = listing.file.read(min(PIECE, end - offset), offset)
-        _check(checksum, expected)
-        return checksum
+    def _add_anew(self, position: int, kind: ObjectType, content: bytes, copied: int | None) -> None:
+        """Add an object in the smallest form that is found; as it lies in its pack, it would take `copied` bytes."""
+        # A delta has the type of its base: what is not what it is named as has no kin.
+        has_kin = len(content) <= LARGEST_SQUEEZED and self._is_named_as(position, kind)
+        target = material(kind, content) if has_kin else None
+        if target and self._add_told(position, target, len(content) if copied is None else copied):
+            return
+        whole = encode_header(kind, len(content)) + zlib.compress(content, _LEVEL)
+        # The first object of a pack tells that care was taken: see `Listing.is_hasty`.
+        is_smaller = copied is None or len(whole) < copied or self._pack.is_empty
+        self._pack.add(position, [whole] if is_smaller else self._sources.pieces(position))
+        if target:
+            self._remember(position, target)
 
-    def _moved(self, listing: Listing, place: int, raw: bytes) -> bytes:
-        """A delta with the distance that its base has in the new pack; the whole object if that is not before it."""
-        offset = listing.offsets[place]
-        head = decode_entry(listing.file, offset)
-        base = listing.base(place)
-        at = 0 if base is None else self._offsets[self._catalogue.position(listing.id_at(base))]
-        if not at:
-            return self._whole(listing.id_at(place))
-        return (
-            encode_header(_OFFSET_DELTA, head.size)
-            + _encode_distance(self._length - at)
-            + raw[head.start - offset :]
-        )
+    def _add_told(self, position: int, target: Material, whole: int) -> bool:
+        """Add an object as a change of another one, if that takes clearly less than so many bytes."""
+        told = self._window.told(position, target) if self._window else None
+        if told is None:
+            return False
+        deflated = zlib.compress(told.delta, _DELTA_LEVEL)
+        if len(deflated) > _WORTHWHILE * whole:
+            return False
+        self._add_delta(position, told.base, len(told.delta), deflated)
+        self._remember(position, target)
+        return True
 
-    def _whole(self, oid: ObjectId) -> bytes:
+    def _is_named_as(self, position: int, kind: int) -> bool:
+        return self._kinship is not None and self._kinship.kind(position) == kind
+
+    def _add_delta(self, position: int, base: int, size: int, deflated: bytes) -> None:
+        distance = _encode_distance(self._pack.distance(base))
+        self._pack.add(position, [encode_header(_OFFSET_DELTA, size) + distance + deflated])
+        self._depths[position] = self._depths[base] + 1
+
+    def _remember(self, position: int, target: Material | None = None) -> None:
+        if self._window is not None:
+            self._window.add(position, target)
+
+    def _read(self, oid: ObjectId) -> tuple[ObjectType, bytes]:
+        """An object of whatever type."""
         for kind in ObjectType:
-            try:
-                content = self._objects.read(oid, kind)
-            except StoreDamaged:
-                continue
-            return encode_header(kind, len(content)) + bytes(deflate.compress(content, COMPRESSION_LEVEL))
+            with contextlib.suppress(StoreDamaged):
+                return kind, self._objects.read(oid, kind)
         raise StoreDamaged(f"Object {oid.hex()} in the store can't be read.")
-
-    def _append(self, content: bytes) -> int:
-        self._buffer += content
-        self._length += len(content)
-        if len(self._buffer) >= PIECE:
-            self._flush()
-        return zlib.crc32(content)
-
-    def _flush(self) -> None:
-        self._digest.update(self._buffer)
-        with failing("tidied"):  # a full disk is no damage, and is told as what it is
-            durable.write_all(self._descriptor, self._buffer)
-        self._buffer.clear()
-
-    def _finish(self) -> None:
-        self._flush()
-        checksum = self._digest.digest()
-        durable.write_all(self._descriptor, checksum)
-        os.fsync(self._descriptor)
-        descriptor, self._descriptor = self._descriptor, -1
-        os.close(descriptor)
-        ids, checksums, offsets = bytearray(), array("I"), array("Q")
-        for position, offset in enumerate(self._offsets):
-            if offset:
-                ids += self._catalogue.id_at(position)
-                checksums.append(self._checksums[position])
-                offsets.append(offset)
-        parts = encode_sorted(bytes(ids), checksums, offsets, checksum)
-        durable.write_synced(os.path.join(self._folder, self._name + ".idx"), parts, 0o400)
-
-
-def _check(found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError("its checksum is wrong")
 
 
 def _encode_distance(distance: int) -> bytes:

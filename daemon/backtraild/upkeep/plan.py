@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 WASTEFUL = 0.25  # from this part of a pack on, what nobody needs is worth a copy of the rest
+MUCH_LARGER = 6  # times: a pack is not copied for the sake of less
 AT_ONCE = 1000  # packs of a kind: more files would take their time to remove, and saves would have to wait
 
 
@@ -15,6 +16,7 @@ class Pack:
     size: int
     live: int
     copy: int
+    is_hasty: bool = False  # a save wrote it, and it can be made smaller
 
     @property
     def dead(self) -> int:
@@ -36,7 +38,7 @@ def plan(packs: Iterable[Pack], room: int, urgent: bool) -> Plan:
     ordered = sorted(packs, key=lambda pack: (pack.live, pack.name))
     dead = [pack for pack in ordered if not pack.live]
     kept = ordered[len(dead) :]
-    small = _geometric(kept)
+    small = _geometric(kept, urgent)
     wasteful = [pack for pack in kept[len(small) :] if _is_wasteful(pack, urgent)]
     wanted: list[Sequence[Pack]] = [small[:AT_ONCE], *([pack] for pack in wasteful[:AT_ONCE])]
     groups: list[Sequence[Pack]] = []
@@ -54,15 +56,16 @@ def plan(packs: Iterable[Pack], room: int, urgent: bool) -> Plan:
     )
 
 
-def _geometric(ordered: Sequence[Pack]) -> Sequence[Pack]:
-    """The smaller packs, up to the largest that is at most twice as large as all before it together.
+def _geometric(ordered: Sequence[Pack], urgent: bool) -> Sequence[Pack]:
+    """The smaller packs, up to the largest that is hasty, or at most so many times as large as all before it together.
 
-    What is left has more than twice the size of all that is smaller: so there are never many packs, and whenever an
-    object is copied, the pack that it is in has grown by half.
+    What is left is larger than that: so there are never many packs, and whenever an object is copied again, the pack
+    that it is in has grown by a part. A file that is in two packs takes its space twice, because deltas stay within
+    one: the part is what that can add to a store. A large hasty pack takes its time, for which nobody may have to wait.
     """
     smaller, end = 0, 0
     for at, pack in enumerate(ordered):
-        if at and 2 * smaller >= pack.live:
+        if at and ((pack.is_hasty and not urgent) or MUCH_LARGER * smaller >= pack.live):
             end = at + 1
         smaller += pack.live
     return ordered[:end]

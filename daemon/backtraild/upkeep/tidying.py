@@ -11,11 +11,13 @@ from backtraild.store.refs import Refs
 from backtraild.store.tidying import UPKEEP_PREFIX
 from backtraild.upkeep import listing
 from backtraild.upkeep.catalogue import Catalogue
+from backtraild.upkeep.kinship import Kinship
 from backtraild.upkeep.listing import Listing
 from backtraild.upkeep.marking import Marker
-from backtraild.upkeep.merging import Merger, PackDamaged
+from backtraild.upkeep.merging import Merger
 from backtraild.upkeep.orders import Tidy
 from backtraild.upkeep.plan import Pack, plan
+from backtraild.upkeep.sources import PackDamaged
 
 SUFFIXES = (".pack", ".idx")
 
@@ -33,6 +35,7 @@ class _Round:
         self._damaged: list[str] = []
         self._names = [name for name in order.packs if self._is_sound(name)]
         self._catalogue = Catalogue(self._folder, self._names)
+        self._kinship: Kinship | None = Kinship(len(self._catalogue))  # None where not everything is known
         self._kept: dict[str, bytearray] = {}  # by pack and place
 
     def made(self) -> Tidied:
@@ -66,10 +69,11 @@ class _Round:
 
     def _mark(self) -> str | None:
         """Mark what refs lead to; why everything is kept instead, where that can't be known."""
-        marker = Marker(self._objects, self._catalogue)
-        for name, hex_id in Refs(self._order.git_dir).every():
+        marker = Marker(self._objects, self._catalogue, kinship=self._kinship)
+        for name, hex_id in sorted(Refs(self._order.git_dir).every(), key=_by_number):
             marker.ref(name, hex_id)
         if marker.flaw is not None:
+            self._kinship = None
             self._catalogue.marks[:] = b"\1" * len(self._catalogue)
         return marker.flaw
 
@@ -85,11 +89,12 @@ class _Round:
             return None
         self._kept[name] = kept
         live = sum(size for size, flag in zip(sizes, kept, strict=True) if flag)
-        return Pack(name, sum(sizes), live, live + sum(sizes[base] for base in bases))
+        is_hasty = self._kinship is not None and pack.is_hasty
+        return Pack(name, sum(sizes), live, live + sum(sizes[base] for base in bases), is_hasty)
 
     def _merged(self, group: Iterable[str]) -> tuple[list[str], list[str]]:
         """Merge what is not damaged: the packs that it was, and the temporary names that came of it."""
-        merger = Merger(self._folder, self._catalogue, self._objects)
+        merger = Merger(self._folder, self._catalogue, self._objects, self._kinship)
         names = list(group)
         while len(names) > 1 or not all(map(all, map(self._kept.__getitem__, names))):
             try:
@@ -120,6 +125,11 @@ class _Round:
     def _size(self, names: Iterable[str]) -> int:
         files = (os.path.join(self._folder, name + suffix) for name in names for suffix in SUFFIXES)
         return sum(os.path.getsize(file) for file in files if os.path.exists(file))
+
+
+def _by_number(ref: tuple[str, str | None]) -> tuple[int, str]:
+    """Checkpoints in the order in which they were made."""
+    return len(ref[0]), ref[0]
 
 
 def _lost_bases(pack: Listing, kept: bytearray) -> set[int]:

@@ -1,6 +1,7 @@
 """Which packs are merged, told apart from merging them."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -36,6 +37,20 @@ def test_a_large_pack_is_not_copied_for_the_sake_of_small_ones() -> None:
 def test_two_packs_of_the_same_size_are_merged_though_a_small_one_is_between() -> None:
     """Else they would stay apart for ever, and more of their size would come."""
     assert plan(packs(1, 100, 100), PLENTY, urgent=False).groups == (("p0", "p1", "p2"),)
+
+
+def test_a_large_pack_that_a_save_wrote_is_merged_once() -> None:
+    """It was written in haste, and what is new in the small ones is told best as a change of what is in it."""
+    first, small = Pack("first", 1000, 1000, 1000, is_hasty=True), packs(5, 5)
+    assert plan([first, *small], PLENTY, urgent=False).groups == (("p0", "p1", "first"),)
+    assert plan([replace(first, is_hasty=False), *small], PLENTY, urgent=False).groups == (("p0", "p1"),)
+    assert plan([first, *small], PLENTY, urgent=True).groups == (("p0", "p1"),)  # somebody waits for room
+
+
+def test_a_pack_that_has_grown_enough_is_merged_with_a_larger_one() -> None:
+    """A file that changed lies in both, whole, until they are one."""
+    assert plan(packs(15, 100), PLENTY, urgent=False).groups == ()
+    assert plan(packs(17, 100), PLENTY, urgent=False).groups == (("p0", "p1"),)
 
 
 def test_a_single_pack_of_which_all_is_needed_is_left_alone() -> None:
