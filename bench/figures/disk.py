@@ -81,6 +81,8 @@ def _content(root: Path, path: bytes) -> bytes:
 
 def _peers_size(repository: Path, first: list[Version], edits: list[Version]) -> int:
     fast_history(repository, first, edits)
+    # What was imported keeps the poor deltas of the import; a history of commits would have git's own.
+    run(["git", "repack", "-adfq"], repository, {"GIT_DIR": str(repository)})
     run(["git", "gc", "--quiet", "--prune=now"], repository, {"GIT_DIR": str(repository)})
     return disk_bytes(repository)
 
