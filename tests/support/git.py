@@ -3,6 +3,8 @@
 import os
 import subprocess
 
+from support.watching import eventually
+
 
 class GitFailed(Exception):
     """Git ended with an error; the text is what it said."""
@@ -27,3 +29,17 @@ def fsck(git_dir: str | os.PathLike[str]) -> None:
     """Fail unless git finds nothing to say about a repository."""
     said = git("fsck", "--full", "--strict", "--no-dangling", "--no-progress", git_dir=git_dir)
     assert said == b"", said
+
+
+def fsck_in_use(git_dir: str | os.PathLike[str]) -> None:
+    """The same while upkeep may be at work: git, which lists packs first, complains of those that go meanwhile."""
+
+    def is_sound() -> bool:
+        try:
+            fsck(git_dir)
+        except GitFailed as error:
+            print(error)  # shown if it stays so
+            return False
+        return True
+
+    eventually(is_sound)

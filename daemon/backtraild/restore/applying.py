@@ -37,12 +37,14 @@ def apply(
     *,
     record: Recording = not_recorded,
     progress: Callable[[int], None] = lambda _: None,
+    trash: str | None = None,
     calls: Calls = OS,
 ) -> Outcome:
     """Carry out a plan as one transaction; `context` is handed back by `pending` after a crash.
 
     `record` is called when the files are in place; only when it has returned, the restore is over.
-    `progress` is called with how much of the plan's `effort` is done.
+    `progress` is called with how much of the plan's `effort` is done. Into the folder `trash` go the old files, for the
+    caller to remove.
 
     Raises StoreDamaged or HostileTree before anything is written, RestoreFailed when everything was undone,
     RestoreInterrupted when that failed too and the journal was kept for `recover`.
@@ -51,7 +53,7 @@ def apply(
         return Outcome((), (), (), plan.unchanged, plan.conflicts)
     with Folders(calls, root) as folders:
         book = Journal(journal, calls)
-        outcome = _apply(folders, os.fsencode(root), plan, blobs, book, context, progress)
+        outcome = _apply(folders, os.fsencode(root), plan, blobs, book, context, progress, trash)
     record(outcome)
     _conclude(book)
     return outcome
@@ -65,13 +67,14 @@ def _apply(
     journal: Journal,
     context: Mapping[str, Any],
     progress: Callable[[int], None],
+    trash: str | None,
 ) -> Outcome:
     try:
         steps, areas = number_steps(plan, folders)
     except OSError as error:
         raise failed(b"", error) from error
     name = STAGING_PREFIX + secrets.token_hex(16).encode()
-    staging = Staging(folders, name, areas)
+    staging = Staging(folders, name, areas, trash)
     attempt = Attempt(folders, staging, steps, journal, progress)
     supply = attempt.prepare(blobs)
     record = Record(

@@ -145,4 +145,4 @@ class Site:
             if not (same_content(entry, step.old) or same_content(entry, step.new)):
                 self.keep_aside(step, name)
                 return
-        self.calls.unlink(name, dir_fd=descriptor)
+        self.staging.trash.drop(name, descriptor)

@@ -35,12 +35,18 @@ from backtraild.restore.staging import Staging
 
 
 def recover(
-    journal: str, root: str | bytes, blobs: Blobs, *, record: Recording = not_recorded, calls: Calls = OS
+    journal: str,
+    root: str | bytes,
+    blobs: Blobs,
+    *,
+    record: Recording = not_recorded,
+    trash: str | None = None,
+    calls: Calls = OS,
 ) -> Outcome | None:
     """Finish the restore that a crash left behind; None if there was none or it was undone.
 
-    `record` is called as by `apply`, perhaps for the second time. Raises WorkspaceUnavailable if the folder is
-    not there or is another one, and RestoreInterrupted if the restore can be neither finished nor
+    `record` is called as by `apply`, perhaps for the second time; `trash` is as there. Raises WorkspaceUnavailable if
+    the folder is not there or is another one, and RestoreInterrupted if the restore can be neither finished nor
     undone now. The journal then stays, and this can be called again.
     """
     book = Journal(journal, calls)
@@ -49,7 +55,7 @@ def recover(
         book.clear_away()
         return None
     with Folders(calls, root) as folders:
-        staging = Staging(folders, found.staging, found.areas)
+        staging = Staging(folders, found.staging, found.areas, trash)
         try:
             staging.enter(create=False)
             _refuse_another_folder(folders, staging, found)

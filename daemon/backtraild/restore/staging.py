@@ -15,6 +15,7 @@ from backtraild.restore.calls import NEW_FILE, OPEN_FOLDER, Calls
 from backtraild.restore.content import Seen, seen_of
 from backtraild.restore.folders import Folders
 from backtraild.restore.journal import Step
+from backtraild.restore.trash import Trash
 
 SYNCED_ONE_BY_ONE = 16
 
@@ -22,14 +23,18 @@ SYNCED_ONE_BY_ONE = 16
 class Staging:
     """The staging folders of one restore. A generation is one attempt: the first, then recoveries."""
 
-    def __init__(self, folders: Folders, name: bytes, areas: tuple[Path, ...], generation: int = 0) -> None:
+    def __init__(
+        self, folders: Folders, name: bytes, areas: tuple[Path, ...], trash: str | None = None
+    ) -> None:
+        """`trash` is a folder for what is no longer needed."""
         self._folders = folders
         self._calls: Calls = folders.calls
         self._name = name
         self.areas = areas
         self._fds: dict[int, int] = {}
         self._one_by_one = True
-        self.generation = generation
+        self.generation = 0
+        self.trash = Trash(folders.calls, trash)
         self.made: dict[int, Seen] = {}  # what was staged, by the step's number
 
     def enter(self, create: bool) -> None:
@@ -53,6 +58,7 @@ class Staging:
 
     def close(self) -> None:
         """Close the descriptors; the folders stay."""
+        self.trash.close()
         while self._fds:
             self._calls.close(self._fds.popitem()[1])
 

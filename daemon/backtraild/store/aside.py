@@ -7,6 +7,7 @@ thousands of them. Moving it takes a twentieth of that.
 import contextlib
 import os
 import secrets
+import threading
 from collections.abc import Iterable
 
 FOLDER = "gone"
@@ -37,6 +38,18 @@ def sweep(git_dir: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
             _unlink(os.path.join(folder, name))
+
+
+def sweep_soon(git_dir: str) -> None:
+    """The same in a thread that nobody waits for, if there is anything."""
+    with contextlib.suppress(OSError):
+        if os.listdir(os.path.join(git_dir, FOLDER)):
+            threading.Thread(target=_sweep_if_possible, args=(git_dir,), name="sweep", daemon=True).start()
+
+
+def _sweep_if_possible(git_dir: str) -> None:
+    with contextlib.suppress(OSError):  # what stays is tried again by upkeep and at the next start
+        sweep(git_dir)
 
 
 def _size(entry: "os.DirEntry[str]") -> int:

@@ -72,8 +72,10 @@ class Store:
             self._pinned = set(self._refs.names(PINNED))
             self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
         self.begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
-        self.abandon_upkeep, self.sweep = turnover.abandon, turnover.sweep
+        self.abandon_upkeep, self.trash = turnover.abandon, turnover.trash
+        self.sweep, self.sweep_soon = turnover.sweep, turnover.sweep_soon
         self._keep_spare()
+        self.sweep_soon()  # what the last daemon did not come to
 
     @staticmethod
     def create(git_dir: str) -> "Store":

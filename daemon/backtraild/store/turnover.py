@@ -1,5 +1,7 @@
 """Putting the packs that upkeep made in the place of old ones, between two saves, in the thread that owns the store."""
 
+import os
+
 from backtraild.store import aside, swapping
 from backtraild.store.failing import failing
 from backtraild.store.packing import Packing
@@ -18,6 +20,7 @@ class Turnover:
         self._packing = packing
         self._objects = objects
         self._refs = refs
+        self.trash = os.path.join(git_dir, aside.FOLDER)  # for files that nobody needs any more
 
     def begin(self) -> tuple[str, ...]:
         """The packs as they are now, between two saves: what is in them is reachable from a ref, or not needed.
@@ -48,6 +51,10 @@ class Turnover:
         with failing("tidied"):
             aside.sweep(self._git_dir)
         self._packing.measure_again()
+
+    def sweep_soon(self) -> None:
+        """The same in a thread that nobody waits for."""
+        aside.sweep_soon(self._git_dir)
 
     def abandon(self) -> None:
         """Leave the packs as they are."""

@@ -170,7 +170,7 @@ class Restorer:
         def record(done: Outcome) -> None:
             self._record(context, None, done.conflicts)
 
-        recover(parts.journal, parts.root, parts.store.objects, record=record)
+        recover(parts.journal, parts.root, parts.store.objects, record=record, trash=parts.store.trash)
 
     def _go_back(
         self, target: Checkpoint, paths: Sequence[Path], dirty: Iterable[Path] | None, note: Mapping[str, Any]
@@ -204,9 +204,19 @@ class Restorer:
 
     def _apply(self, plan: Plan, context: Mapping[str, Any], record: Callable[[Outcome], None]) -> Outcome:
         parts, progress = self._parts, self._meter.begin("writing", effort(plan))
-        return apply(
-            parts.root, plan, parts.store.objects, parts.journal, context, record=record, progress=progress
-        )
+        try:
+            return apply(
+                parts.root,
+                plan,
+                parts.store.objects,
+                parts.journal,
+                context,
+                record=record,
+                progress=progress,
+                trash=parts.store.trash,
+            )
+        finally:
+            parts.store.sweep_soon()
 
     def _changes_to(self, target: Checkpoint) -> Changes:
         return self._parts.changes_between(self._parts.store.newest_tree(), target.tree)

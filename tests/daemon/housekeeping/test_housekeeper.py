@@ -15,7 +15,7 @@ from backtraild import timers
 from backtraild.housekeeping import housekeeper, plan
 from backtraild.model import Intent, Kind
 from backtraild.store import aside
-from support.git import fsck
+from support.git import fsck_in_use
 from support.hasty import hasty
 from support.packs import pack_files
 from support.serving import Site, desk
@@ -76,7 +76,7 @@ def test_what_would_exceed_the_cap_is_refused_and_made_up_for_once_there_is_room
     eventually(lambda: recovered(capped))
     assert capped.reasons() == ""
     assert disk_bytes(capped.store) < CAP
-    fsck(capped.git_dir)
+    fsck_in_use(capped.git_dir)
 
 
 def test_old_automatic_ones_make_room_before_anything_is_refused(capped: Site):
@@ -97,7 +97,7 @@ def test_old_automatic_ones_make_room_before_anything_is_refused(capped: Site):
     for number in left[1:]:
         assert capped.content("file", str(number)) == noise(number - asked_for, 200_000)
     assert capped.content("file", str(asked_for)) == noise(0, 200_000)
-    fsck(capped.git_dir)
+    fsck_in_use(capped.git_dir)
 
 
 def test_the_space_of_what_is_deleted_comes_back_also_after_a_restart(tmp_path: Path, monkeypatch):
@@ -121,7 +121,7 @@ def test_the_space_of_what_is_deleted_comes_back_also_after_a_restart(tmp_path: 
         at.service.delete(site.id, [str(large)])
         eventually(lambda: disk_bytes(site.store) < 500_000)
         assert len(site.checkpoints()) == 3
-        fsck(site.git_dir)
+        fsck_in_use(site.git_dir)
 
 
 def test_many_small_packs_become_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -135,7 +135,7 @@ def test_many_small_packs_become_few(tmp_path: Path, monkeypatch: pytest.MonkeyP
         eventually(lambda: len(pack_files(site.git_dir)) < 12)
         assert [site.content("file", str(number)) for number in (2, 16)] == [b"0\n", b"14\n"]
         assert at.events("checkpoints_pruned") == []
-        fsck(site.git_dir)
+        fsck_in_use(site.git_dir)
 
 
 def test_letting_go_all_the_time_does_not_keep_upkeep_from_beginning(tmp_path: Path, monkeypatch):
@@ -157,7 +157,7 @@ def test_letting_go_all_the_time_does_not_keep_upkeep_from_beginning(tmp_path: P
         eventually(is_tidied)
         assert len(at.events("checkpoints_pruned")) > 10
         eventually(lambda: not os.listdir(Path(site.git_dir, aside.FOLDER)))
-        fsck(site.git_dir)
+        fsck_in_use(site.git_dir)
 
 
 def test_under_the_floor_nothing_is_saved_and_nothing_is_let_go(tmp_path: Path):
@@ -268,7 +268,7 @@ def test_a_daemon_that_stops_ends_upkeep_at_once_and_leaves_nothing_of_it(tmp_pa
         assert [file for file in pack_files(site.git_dir) if file.name.startswith("tmp")] == []
         at.restart()
         assert len(site.checkpoints()) == 5
-        fsck(site.git_dir)
+        fsck_in_use(site.git_dir)
 
 
 def children() -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from backtrail import CheckpointConfig, Client
 from backtrail.workspace import Workspace
 from support.clients import Home, home_in
-from support.git import fsck, git
+from support.git import fsck_in_use, git
 from support.vitals import MEGABYTE, Vitals, descriptors
 from support.watching import eventually
 from torture.campaign import Campaign, Counts, Round
@@ -58,7 +58,7 @@ def many(turn: Round, count: int, sample: int) -> Counts:
         git_dir = Path(workspace.status().store, "repo.git")
         # Retention may let go of some between the two questions; then they are asked again.
         eventually(lambda: _listed(workspace).items() <= _refs(git_dir).items())
-        fsck(git_dir)
+        fsck_in_use(git_dir)
         return {
             "checkpoints": count,
             "listed": len(listed),

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from backtrail.errors import NothingToDo, StoreFull
 from backtraild.model import Intent, Kind
-from support.disk import fsck, snapshot
+from support.disk import snapshot
+from support.git import fsck_in_use
 from support.hasty import hasty
 from support.mounts import apart, tmpfs
 from support.project import files_of
@@ -129,7 +130,7 @@ def _rounds_at_the_floor(site: Site, disk: Path, source: random.Random, seed: st
         free = FLOOR + source.choice([-1_000_000, 0, 100_000, 400_000])
         content = source.randbytes(source.choice([1_000, 600_000]))
         refused += _save_with(free, content, site, disk, f"{seed}, turn {turn}")
-    fsck(site.git_dir)
+    fsck_in_use(site.git_dir)
     return {"turns": 4, "refused": refused}
 
 
@@ -153,7 +154,7 @@ def _save_with(free: int, content: bytes, site: Site, disk: Path, turn: str) -> 
 def _is_sound(git_dir: Path) -> bool:
     """Git stumbles over a pack that upkeep takes away under it, and then once more finds everything in order."""
     try:
-        fsck(git_dir)
+        fsck_in_use(git_dir)
     except AssertionError:
         return False
     return True
