@@ -20,7 +20,7 @@ from support.watching import eventually
 
 CLIENTS, WORKSPACES = 20, 5
 # A minute in the long runs: BACKTRAIL_SOAK_SECONDS=60.
-SECONDS = float(os.environ.get("BACKTRAIL_SOAK_SECONDS", "8"))
+SECONDS = float(os.environ.get("BACKTRAIL_SOAK_SECONDS", "4"))
 SEED = int(os.environ.get("BACKTRAIL_SEED", random.SystemRandom().randrange(10**6)))
 
 

@@ -12,8 +12,8 @@ from backtraild.workspace import Workspace
 from support.disk import fsck, git_tree_id, snapshot
 from support.edits import Editor
 
-EDITS = 220
-RESTORES = 50
+EDITS = 120
+RESTORES = 30
 HINTED_STEPS = 70
 
 
