@@ -41,10 +41,9 @@ def sweep(git_dir: str) -> None:
 
 
 def sweep_soon(git_dir: str) -> None:
-    """The same in a thread that nobody waits for, if there is anything."""
-    with contextlib.suppress(OSError):
-        if os.listdir(os.path.join(git_dir, FOLDER)):
-            threading.Thread(target=_sweep_if_possible, args=(git_dir,), name="sweep", daemon=True).start()
+    """The same in a thread that nobody waits for."""
+    if os.path.isdir(os.path.join(git_dir, FOLDER)):
+        threading.Thread(target=_sweep_if_possible, args=(git_dir,), name="sweep", daemon=True).start()
 
 
 def _sweep_if_possible(git_dir: str) -> None:

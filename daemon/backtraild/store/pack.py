@@ -128,7 +128,7 @@ class PackWriter:
         index = self._temporary + ".idx"
         parts = encode_index(list(self._places), self._checksums, self._offsets, checksum)
         self._take(sum(map(len, parts)))
-        durable.write_synced(index, parts, 0o400)
+        self._sync_with(index, parts)
         # git looks for the index first: when that has its name, the pack must already have its own.
         os.rename(self._temporary, stem + ".pack")
         os.rename(index, stem + ".idx")
@@ -223,7 +223,7 @@ class PackWriter:
         self._buffer.clear()
 
     def _complete(self) -> bytes:
-        """Put the count in front and the checksum behind, and sync."""
+        """Put the count in front and the checksum behind."""
         header = _HEADER.pack(b"PACK", 2, len(self._offsets))
         if self._spilled:
             self._spill()
@@ -234,9 +234,15 @@ class PackWriter:
             checksum = hashlib.sha1(self._buffer, usedforsecurity=False).digest()
         self._buffer += checksum
         self._spill()
-        os.fsync(self._descriptor)
-        self._close()
         return checksum
+
+    def _sync_with(self, index: str, parts: list[bytes]) -> None:
+        """Write the index too, and make both durable, which the file system does in one go."""
+        durable.hasten(self._descriptor)
+        durable.write_synced(index, parts, 0o400)
+        with durable.named(self._temporary):
+            os.fsync(self._descriptor)
+        self._close()
 
     def _close(self) -> None:
         # Forgotten first: after a failed close the number may already belong to another file.

@@ -99,6 +99,10 @@ class Refs:
 
     def write(self, name: str, hex_id: str) -> None:
         """Point a ref at an object, durable when the call returns."""
+        self.prepare(name, hex_id).place()
+
+    def prepare(self, name: str, hex_id: str) -> durable.Replacement:
+        """A ref that will point at an object once it is put in place."""
         if self._used is not None:
             self._used(bytes.fromhex(hex_id))
         path = self._path(name)
@@ -106,7 +110,9 @@ class Refs:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700)
             durable.sync_folder(os.path.dirname(folder))
-        durable.replace_file(path, hex_id.encode() + b"\n")
+        # Not beside it: git, which takes all files there for refs, would look for an object that may not be there yet.
+        temporary = os.path.join(self._git_dir, f"ref-{os.path.basename(path)}.tmp")
+        return durable.Replacement(path, hex_id.encode() + b"\n", temporary=temporary)
 
     def delete(self, name: str) -> None:
         """Remove a ref, loose and packed; it stays removed after a power cut."""

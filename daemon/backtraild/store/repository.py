@@ -241,9 +241,14 @@ class Store:
         content = record.encode(number, tree, draft)
         with failing("written"):
             commit_id = pack.add(ObjectType.COMMIT, content).hex()
-            self._packing.finish(pack)
+            ref = self._refs.prepare(f"{CHECKPOINTS}/{number}", commit_id)
+            try:
+                self._packing.finish(pack)
+            except BaseException:
+                ref.abandon()
+                raise
             # The pack is durable but no ref points at it: a crash here costs disk space, never data.
-            self._publish(number, commit_id)
+            self._publish(number, commit_id, ref)
         self._highest = number
         self._newest_tree = number, tree.hex()
         self.numbers.append(number)
@@ -306,11 +311,11 @@ class Store:
             raise _damaged_reference(number)
         return commit_id
 
-    def _publish(self, number: int, commit_id: str) -> None:
+    def _publish(self, number: int, commit_id: str, ref: durable.Replacement) -> None:
         """Point the checkpoint's ref at its commit, or leave no ref at all."""
         name = f"{CHECKPOINTS}/{number}"
         try:
-            self._refs.write(name, commit_id)
+            ref.place()
             if self._refs.read(name) != commit_id:
                 raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
         except BaseException:

@@ -226,13 +226,13 @@ def test_content_is_durable_before_its_ref_and_the_ref_before_the_answer(
     )
     steps = [step for step in map(summary, lines[begin + 1 : end]) if step]
     assert steps == [
-        "sync objects/pack/tmp_pack",
         "sync objects/pack/tmp_pack.idx",
+        "sync objects/pack/tmp_pack",
         "rename objects/pack/tmp_pack -> objects/pack/pack.pack",
         "rename objects/pack/tmp_pack.idx -> objects/pack/pack.idx",
         "sync objects/pack",
-        "sync refs/checkpoints/2.tmp",
-        "rename refs/checkpoints/2.tmp -> refs/checkpoints/2",
+        "sync ref-2.tmp",
+        "rename ref-2.tmp -> refs/checkpoints/2",
         "sync refs/checkpoints",
     ]
 
