@@ -108,6 +108,7 @@ class Refs:
         path = self._path(name)
         folder = os.path.dirname(path)
         if not os.path.isdir(folder):
+            os.stat(self._path("refs"))  # a disk that was taken away is not begun anew in its place
             os.makedirs(folder, 0o700)
             durable.sync_folder(os.path.dirname(folder))
         # Not beside it: git, which takes all files there for refs, would look for an object that may not be there yet.
