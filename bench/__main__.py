@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine, plot, report, results
+from bench import headline, machine, plot, report, results
 from bench.course import Course
 from bench.effort import Effort
 from bench.figures import FIGURES
@@ -21,6 +21,7 @@ FILES = 100_000
 SIZES = (1_000, 10_000, 100_000)
 MILLION = 1_000_000
 MINUTES = 40.0
+HERE = Path(__file__).parent
 
 
 def main() -> int:
@@ -38,7 +39,9 @@ def main() -> int:
         found = run(course, names, seconds)
     finally:
         course.close()
-    publish(found, arguments.out)
+    found = publish(found, arguments.out)
+    if arguments.out == HERE:
+        headline.put_into(HERE.parent / "README.md", found)
     return 1 if any(figure.failure for figure in found.figures) else 0
 
 
@@ -63,8 +66,8 @@ def run(course: Course, names: Sequence[str], seconds: float) -> Results:
     )
 
 
-def publish(found: Results, folder: Path) -> None:
-    """Write everything down, reached or not. What a run in parts did not measure stays as it was."""
+def publish(found: Results, folder: Path) -> Results:
+    """Write everything down, reached or not. What a run in parts left out stays, and is returned too."""
     before = results.read(folder)
     is_whole = {figure.name for figure in found.figures} == set(FIGURES)
     if before is not None and not is_whole:
@@ -79,6 +82,7 @@ def publish(found: Results, folder: Path) -> None:
     ):
         print(line)
     print(f"Written to {folder}.")
+    return found
 
 
 def chosen(only: str) -> list[str]:
@@ -103,7 +107,7 @@ def _arguments() -> argparse.Namespace:
         "--million", action="store_true", help="also a tree of 1,000,000 files, which takes long"
     )
     parser.add_argument("--minutes", type=float, default=MINUTES, help="begin no figure after this time")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="where to write the results")
+    parser.add_argument("--out", type=Path, default=HERE, help="where to write the results")
     return parser.parse_args()
 
 

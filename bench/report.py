@@ -48,7 +48,7 @@ def row(figure: Figure) -> str:
     ours = figure.failure or _cell(figure, figure.ours, figure.quantile)
     return (
         f"| {figure.name} | {figure.what}{note} | {figure.files:,} | {ours}"
-        f" | {_peer(figure)} | {_ratio(figure)} | {_wanted(figure)} | {verdict} | {figure.load:.1f} |"
+        f" | {_peer(figure)} | {ratio(figure)} | {wanted(figure)} | {verdict} | {figure.load:.1f} |"
     )
 
 
@@ -89,7 +89,13 @@ def _cell(figure: Figure, found: Sample | None, quantile: float) -> str:
     return f"{value} ({tell(found.low)} – {tell(found.high)}, n {len(found.values)})"
 
 
-def _ratio(figure: Figure) -> str:
+def told(figure: Figure, value: float | None) -> str:
+    """A value of a figure with its unit."""
+    return "–" if value is None else _TELL[figure.unit](value)
+
+
+def ratio(figure: Figure) -> str:
+    """How ours compares with the peer's, in words."""
     if figure.ratio is None:
         return "–"
     if figure.bar is not None:
@@ -99,7 +105,8 @@ def _ratio(figure: Figure) -> str:
     return f"{1 / figure.ratio:,.1f} × {word}" if figure.ratio < 1 else f"{figure.ratio:,.3g} ×"
 
 
-def _wanted(figure: Figure) -> str:
+def wanted(figure: Figure) -> str:
+    """The bar, in words."""
     bar = figure.bar
     if bar is None:
         return "–"
@@ -112,8 +119,8 @@ def _gap(figure: Figure) -> str:
     if figure.failure:
         return figure.failure
     is_value = figure.bar is not None and figure.bar.sense is Sense.VALUE
-    found = _TELL[figure.unit](figure.value or 0) if is_value else _ratio(figure)
-    return f"{found}, wanted {_wanted(figure)}"
+    found = _TELL[figure.unit](figure.value or 0) if is_value else ratio(figure)
+    return f"{found}, wanted {wanted(figure)}"
 
 
 def _seconds(value: float) -> str:

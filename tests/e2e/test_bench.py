@@ -5,14 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench import headline
 from bench.__main__ import chosen, publish, run
 from bench.course import Course
 from bench.effort import Effort
-from bench.figure import Figure
+from bench.figure import Figure, faster
 from bench.figures import FIGURES
 from bench.peers import Absent, Kind, Opener, Peer, PeerFailed
-from bench.results import read
+from bench.results import Results, read
 from bench.running import TIME_IS_UP, measured
+from bench.sample import single
+
+from support.sources import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the machine is described from /proc")
 
@@ -102,3 +106,33 @@ def test_figures_are_chosen_by_name(capsys: pytest.CaptureFixture[str]):
     assert chosen("") == list(FIGURES)
     with pytest.raises(SystemExit, match="no figure is called p99"):
         chosen("P99")
+
+
+def test_the_readme_shows_the_figures_that_were_measured_last():
+    """A table that somebody typed is soon one that nobody measured."""
+    found = read(ROOT / "bench")
+    assert found is not None
+    assert headline.table(found) in (ROOT / "README.md").read_text()
+
+
+def test_a_table_takes_the_place_of_the_last_one(tmp_path: Path):
+    """And of nothing else that the README says."""
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{headline.BEGIN}\nold\n{headline.END}\nafter\n")
+    bar = faster(2)
+    slow, quick = (
+        Figure(name="P1", what="save", ours=single(ours), peer=single(1), bar=bar) for ours in (1, 0.25)
+    )
+    no_bar = Figure(name="P1", what="unwanted")
+    found = Results(day="", machine="", versions={}, absent={}, figures=(slow, quick, no_bar), growth=())
+    headline.put_into(readme, found)
+    headline.put_into(readme, found)
+    text = readme.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    assert "unwanted" not in text
+    assert [line.split("|")[-2].strip() for line in text.splitlines() if "P1" in line] == [
+        "≥ 2 ×: **missed**",
+        "≥ 2 ×: reached",
+    ]
