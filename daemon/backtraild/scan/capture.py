@@ -109,22 +109,23 @@ def capture(
                 status, content = _read_whole(name, folder)
             else:
                 status, oid = _read_large(name, folder, sink)
-                return _row(status, oid, started, clock())
+                return _read_row(status, oid, started, clock())
         except _Gone:
             return None
         except ContentMoved:
             continue
         except _Unreadable as error:
             return Left(status.st_size, SkipReason.UNREADABLE, error.passes_unseen)
-        return _row(status, sink.add_blob(content), started, clock())
+        return _read_row(status, sink.add_blob(content), started, clock())
     return Left(status.st_size, SkipReason.CHANGING, look_again=True)
 
 
-def as_placed(placed: Placed, status: os.stat_result, now: int) -> Stat | None:
+def as_placed(placed: Placed, status: os.stat_result) -> Stat | None:
     """The row of a file whose content is known because it was put there; None where it has to be read.
 
     Written to since, it would have a later time: it was older than a tick when anybody could first write to it.
-    A time that somebody set back shows in the change time, which the move itself set last.
+    A time that somebody set back shows in the change time, which the move itself set last; but not within the
+    tick of the move. So the row never matches, and the next look, for which nobody waits, reads the file.
     """
     is_as_written = (placed.inode, placed.size, placed.mtime_ns) == (
         status.st_ino,
@@ -137,7 +138,7 @@ def as_placed(placed: Placed, status: os.stat_result, now: int) -> Stat | None:
         and _is_settled(placed.mtime_ns, placed.moved_after, placed.moved_after)
         and status.st_ctime_ns <= placed.moved_before
     )
-    return _row(status, placed.oid, now, now) if is_known else None
+    return _row(status, placed.oid, settled=False) if is_known else None
 
 
 def passes_unseen(error: OSError) -> bool:
@@ -249,10 +250,15 @@ def _moved(before: os.stat_result, after: os.stat_result) -> bool:
     )
 
 
-def _row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Stat:
-    """What the stat table keeps. A file touched within the last tick could change again unseen: git's
-    racy-timestamp rule, so its row never matches and the next look reads it again."""
+def _read_row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Stat:
+    """The row of a file that was read between these times. One touched within the last tick could change again
+    unseen: git's racy-timestamp rule."""
     settled = all(_is_settled(time, started, ended) for time in (status.st_mtime_ns, status.st_ctime_ns))
+    return _row(status, oid, settled=settled)
+
+
+def _row(status: os.stat_result, oid: ObjectId, *, settled: bool) -> Stat:
+    """What the stat table keeps; what is not settled never matches, and the next look reads it again."""
     # A change time that the table can't hold means a clock that is centuries off: such a file is read again.
     ctime = status.st_ctime_ns if settled and status.st_ctime_ns < 2**63 else -1
     mode = git_mode(status.st_mode) or FILE_MODE

@@ -16,8 +16,10 @@ from backtraild.model import Path, is_dot_git, join_path
 MAX_IGNORE_FILE = 1024 * 1024
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# What git takes for no ignore file at all: it is gone, a symlink, something that can't be read, or not to be read.
-_NO_IGNORE_FILE = (ENOENT, ELOOP, ENXIO, EACCES, EPERM)
+# What git takes for no ignore file at all: it is gone, a symlink, or something that can't be read,
+_NO_IGNORE_FILE = (ENOENT, ELOOP, ENXIO)
+# and one that may not be read. A file server that is out of breath says so too, but not twice.
+_REFUSED = (EACCES, EPERM)
 _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -100,9 +102,9 @@ def read_rules(descriptor: int, rules: FolderRules, present: Container[bytes]) -
 def _read_small(name: bytes, folder: int) -> bytes | None:
     """An ignore file's content; like git, none where it is a symlink or may not be read."""
     try:
-        descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
+        descriptor = _open_unless_refused_twice(name, folder)
     except OSError as error:
-        if error.errno in _NO_IGNORE_FILE:
+        if error.errno in _NO_IGNORE_FILE or error.errno in _REFUSED:
             return None
         raise
     try:
@@ -113,3 +115,12 @@ def _read_small(name: bytes, folder: int) -> bytes | None:
         return content if len(content) < MAX_IGNORE_FILE else content[: content.rfind(b"\n") + 1]
     finally:
         os.close(descriptor)
+
+
+def _open_unless_refused_twice(name: bytes, folder: int) -> int:
+    try:
+        return os.open(name, _FILE_FLAGS, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+    return os.open(name, _FILE_FLAGS, dir_fd=folder)

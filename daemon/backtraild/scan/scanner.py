@@ -295,7 +295,7 @@ class Scanner:
     def _known_row(self, path: Path, status: os.stat_result) -> Stat | None:
         """The row of a file that need not be read, because its content came out of the store and was put there."""
         placed = self._placed.get(path)
-        row = None if placed is None else as_placed(placed, status, self._clock())
+        row = None if placed is None else as_placed(placed, status)
         too_large = status.st_size > self._limits.max_file_size
         return row if row is not None and not too_large and self._sink.has_blob(row.oid) else None
 

@@ -172,6 +172,28 @@ def test_a_disk_that_fails_while_a_file_is_read_makes_it_unreadable_and_not_the_
     project.check(project.save())
 
 
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM])
+@pytest.mark.parametrize("name", [".gitignore", ".backtrailignore"])
+def test_an_ignore_file_that_was_refused_once_still_counts(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str, code: int
+):
+    """A server that hiccups must not make the keys beside it part of a checkpoint."""
+    project.write(name, b"secret\n")
+    project.write("secret", b"key")
+    refused: list[bytes] = []
+
+    def refuse_once(path: bytes, *arguments: int, **options: int) -> int:
+        if path == name.encode() and not refused:
+            refused.append(path)
+            raise OSError(code, os.strerror(code))
+        return os.open(path, *arguments, **options)
+
+    monkeypatch.setattr(folders, "os", Os(open=refuse_once))
+    project.workspace.start()
+    assert refused
+    assert project.captured() == {name.encode(): ("file", b"secret\n")}
+
+
 def test_a_root_that_cannot_be_listed_is_unavailable_and_nothing_is_deleted(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):

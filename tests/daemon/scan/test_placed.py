@@ -54,8 +54,21 @@ def test_a_file_that_was_just_put_there_is_not_read(looker: Looker, opened: list
     look(looker, placed(looker))
     assert opened == []
     assert looker.content(b"file") == CONTENT
-    looker.look(time.time_ns() + HOUR)  # the row is one like any other
-    assert opened == []
+
+
+def test_one_that_was_written_to_in_the_very_tick_of_the_move_is_found_by_the_next_look(
+    looker: Looker, opened: list[bytes]
+):
+    """Of the same size and dated back, it looks just as it was put there: only its content tells."""
+    known = placed(looker)
+    other = CONTENT[::-1]
+    (looker.root / "file").write_bytes(other)
+    os.utime(looker.root / "file", ns=(known.mtime_ns, known.mtime_ns))
+    look(looker, known._replace(moved_before=(looker.root / "file").stat().st_ctime_ns))
+    looker.look(time.time_ns() + HOUR)
+    assert looker.content(b"file") == other
+    looker.look(time.time_ns() + HOUR)  # and from then on it is one like any other
+    assert opened == [b"file"]
 
 
 def test_one_that_was_written_to_since_is_read(looker: Looker, opened: list[bytes]):

@@ -124,7 +124,7 @@ def test_a_file_system_that_counts_seconds_has_a_longer_tick(settled: bool):
         {"st_mtime_ns": whole, "st_ctime_ns": whole, "st_atime_ns": 0},
     )
     started = whole + COARSE_TICK_NS + settled
-    row = capture._row(status, b"\1" * 20, started, started)
+    row = capture._read_row(status, b"\1" * 20, started, started)
     assert (row.ctime_ns == whole) is settled
 
 
