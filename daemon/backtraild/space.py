@@ -30,15 +30,3 @@ def look(folder: str, wanted: int | None) -> Space:
 def floor(wanted: int | None, total: int) -> int:
     """How many bytes of a disk of that size are left free."""
     return min(FLOOR_BYTES, total // FLOOR_PART) if wanted is None else wanted
-
-
-def told(size: int) -> str:
-    """A number of bytes for people, in units of a thousand and with few digits: `980 B`, `1.2 kB`, `34 MB`."""
-    if size < 1000:
-        return f"{size} B"
-    amount = float(size)
-    for unit in ("kB", "MB", "GB", "TB"):
-        amount /= 1000
-        if amount < 999.5 or unit == "TB":
-            break
-    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:,.0f} {unit}"

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from backtrail.cli.words import ago, count, numbers, rounded, since, size
+from backtrail.amounts import size
+from backtrail.cli.words import ago, count, numbers, rounded, since
 
 NOW = datetime(2026, 11, 16, 14, 30, tzinfo=UTC)
 

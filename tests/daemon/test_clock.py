@@ -15,7 +15,7 @@ from backtraild.scan.capture import FAR_AHEAD_NS, TICK_NS
 from backtraild.state import Query
 from backtraild.workspace import recorder
 from support.disk import fsck
-from support.look import Looker, Os
+from support.look import Looker
 from support.project import Project
 
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
@@ -45,25 +45,6 @@ def project(tmp_path: Path, clock: Clock) -> Iterator[Project]:
     with Project(tmp_path) as project:
         project.workspace.start()
         yield project
-
-
-@pytest.fixture
-def looker(tmp_path: Path) -> Iterator[Looker]:
-    with Looker(tmp_path) as looker:
-        yield looker
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The names of the files that are opened to be read."""
-    names: list[bytes] = []
-
-    def count(name, *arguments, **options):
-        names.append(name)
-        return os.open(name, *arguments, **options)
-
-    monkeypatch.setattr(capture, "os", Os(open=count))
-    return names
 
 
 def saved_at(project: Project, clock: Clock, *times: datetime) -> list[int]:
@@ -189,9 +170,9 @@ def test_a_look_that_was_held_up_for_days_does_not_take_the_present_for_the_futu
         (0o100644, 7, 1, 1, 0, 0, 3, 0, 0, 0),
         {"st_mtime_ns": now, "st_ctime_ns": now, "st_atime_ns": 0},
     )
-    held_up = capture._row(status, b"\1" * 20, now - 5 * FAR_AHEAD_NS, now + 1)
-    far_ahead = capture._row(status, b"\1" * 20, now - 5 * FAR_AHEAD_NS, now - FAR_AHEAD_NS - 1)
-    long_ago = capture._row(status, b"\1" * 20, now + TICK_NS + 1, now + TICK_NS + 2)
+    held_up = capture._read_row(status, b"\1" * 20, now - 5 * FAR_AHEAD_NS, now + 1)
+    far_ahead = capture._read_row(status, b"\1" * 20, now - 5 * FAR_AHEAD_NS, now - FAR_AHEAD_NS - 1)
+    long_ago = capture._read_row(status, b"\1" * 20, now + TICK_NS + 1, now + TICK_NS + 2)
     assert (held_up.ctime_ns, far_ahead.ctime_ns, long_ago.ctime_ns) == (-1, now, now)
 
 

@@ -18,8 +18,9 @@ from backtraild.model import Intent, Kind
 from backtraild.restore.journal import Journal, Record
 from backtraild.state import Query
 from backtraild.store import refs as store_refs
+from support.disk import fsck
 from support.faults import FaultyOs, install
-from support.git import fsck, git
+from support.git import git
 from support.project import Project, full_stat
 from support.serving import Site, desk
 from support.stored import add_history

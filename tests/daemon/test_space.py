@@ -34,12 +34,3 @@ def test_what_is_free_is_what_a_user_may_take(tmp_path: Path):
     found, disk = space.look(str(tmp_path), 5), os.statvfs(tmp_path)
     assert abs(found.free - disk.f_bavail * disk.f_frsize) < 100_000_000
     assert found.floor == 5
-
-
-@pytest.mark.parametrize(
-    ("size", "told"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (34_600_000, "35 MB"), (21_474_836_480, "21 GB")],
-)
-def test_sizes_are_told_in_few_digits(size: int, told: str):
-    """Nobody counts the bytes of a store."""
-    assert space.told(size) == told

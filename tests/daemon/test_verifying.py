@@ -12,7 +12,8 @@ from backtraild.model import Intent
 from backtraild.service import Service
 from backtraild.workspace import Verification
 from support import damage
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 from support.serving import Site, desk
 
 

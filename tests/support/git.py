@@ -3,6 +3,7 @@
 import os
 import subprocess
 
+from support.disk import fsck
 from support.watching import eventually
 
 
@@ -25,19 +26,13 @@ def git(
     return done.stdout
 
 
-def fsck(git_dir: str | os.PathLike[str]) -> None:
-    """Fail unless git finds nothing to say about a repository."""
-    said = git("fsck", "--full", "--strict", "--no-dangling", "--no-progress", git_dir=git_dir)
-    assert said == b"", said
-
-
 def fsck_in_use(git_dir: str | os.PathLike[str]) -> None:
-    """The same while upkeep may be at work: git, which lists packs first, complains of those that go meanwhile."""
+    """As `fsck`, while upkeep may be at work: git, which lists packs first, complains of those that go meanwhile."""
 
     def is_sound() -> bool:
         try:
             fsck(git_dir)
-        except GitFailed as error:
+        except AssertionError as error:
             print(error)  # shown if it stays so
             return False
         return True

@@ -11,8 +11,8 @@ from backtrail.errors import NothingToDo, UnknownCheckpoint
 from backtraild.model import Checkpoint, Intent
 from backtraild.service import Service
 from backtraild.state import Query
-from support.disk import snapshot
-from support.git import fsck, git
+from support.disk import fsck, snapshot
+from support.git import git
 from support.live import places_in
 from support.project import Files, files_of
 from support.watching import eventually

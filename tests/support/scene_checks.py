@@ -6,7 +6,7 @@ from typing import Any
 from backtraild.formats import CURRENT
 from backtraild.model import Kind
 from backtraild.service import Service
-from support.git import fsck
+from support.disk import fsck
 
 REMOTE = "remote.git"
 

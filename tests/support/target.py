@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from support.git import fsck
+from support.disk import fsck
 from support.outside import Outside, outside
 from support.vitals import MEGABYTE, Vitals, back_to
 from support.watching import eventually

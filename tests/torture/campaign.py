@@ -1,10 +1,14 @@
 """What a campaign is: one promise, tried again and again, each time with another seed."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+AT_ONCE = 6  # so many cases of a matrix are one round
+
+Plan = TypeVar("Plan")
 Counts = Mapping[str, float]
 """What a round counted. Figures add up over the rounds; one whose name begins with `most` keeps its largest."""
 
@@ -40,6 +44,19 @@ class Campaign:
     rounds: int  # how many the long run makes at most
     attempt: Callable[[Round], Counts]
     seconds: float = 120.0  # a round that takes longer is ended, and has failed
+
+
+def at_calls(plans: Sequence[Plan], attempt: Round, trial: Callable[[Path, Plan], Counts]) -> Counts:
+    """Some cases of a matrix of system calls, one after another: preparing them costs as much as trying."""
+    total: Counts = {}
+    mine = plans[attempt.number * AT_ONCE :][:AT_ONCE]
+    if not mine:
+        raise Finished
+    for number, plan in enumerate(mine):
+        folder = attempt.folder / str(number)
+        folder.mkdir()
+        total = added(total, trial(folder, plan))
+    return total
 
 
 def added(total: Counts, counts: Counts) -> Counts:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from backtrail import __version__
+from backtrail.amounts import size
 from backtrail.cli.render.health import Check
-from backtrail.cli.words import count, size
+from backtrail.cli.words import count
 from backtrail.client import Client
 from backtrail.errors import BacktrailError
 from backtrail.paths import Places, places

@@ -2,8 +2,8 @@
 
 import sys
 
+from backtrail.amounts import size
 from backtrail.cli import typed
-from backtrail.cli.words import size
 from backtrail.errors import UsageError
 from backtrail.protocol import MAX_REQUEST_BYTES, Conversation
 

@@ -41,18 +41,6 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def size(number: int) -> str:
-    """A number of bytes, in units of a thousand: `980 B`, `1.2 kB`, `34 MB`."""
-    if number < 1000:
-        return f"{number} B"
-    amount = float(number)
-    for unit in ("kB", "MB", "GB", "TB"):
-        amount /= 1000
-        if amount < 999.5 or unit == "TB":
-            break
-    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:,.0f} {unit}"
-
-
 def rounded(number: int) -> str:
     """A number in at most five characters: `9,999`, `12k`, `801k`, `1.2M`."""
     if number < 10_000:

@@ -1,53 +1,26 @@
 """Elsewhere than on Linux: watchdog's own observer, taken for lossy."""
 
 import os
-from collections.abc import Mapping, Set
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from backtraild.ignore import FolderRules
-from backtraild.model import Path
 from backtraild.watch.dirt import Dirt
-from backtraild.watch.polling import forget_shut
+from backtraild.watch.hinting import HintingWatcher
 
 
-class StockWatcher:
+class StockWatcher(HintingWatcher):
     """A recursive watch on the root. What it reports is looked at; a save never relies on it alone."""
 
     kind = "watchdog"
 
     def __init__(self, root: bytes, dirt: Dirt) -> None:
-        self._shut: dict[Path, str] = {}
+        super().__init__()
         # Some systems report real paths whatever was asked for.
         real = os.path.realpath(root)
         self._observer = Observer()
         self._observer.schedule(_Marker(real, dirt), os.fsdecode(real), recursive=True)
         self._observer.start()
-
-    @property
-    def unwatched(self) -> Mapping[Path, str]:
-        """Folders that can't be listed, with the reason."""
-        return self._shut
-
-    def enter(self, folder: Path, descriptor: int) -> None:  # noqa: ARG002 (the protocol has it)
-        """The watch is recursive."""
-        self._shut.pop(folder, None)
-
-    def shut_out(self, folder: Path, reason: str) -> None:
-        """Whether the recursive watch reaches into it, nobody knows."""
-        self._shut[folder] = reason
-
-    def govern(self, folder: Path, rules: FolderRules) -> None:
-        """The look at what was reported applies the rules."""
-
-    def leave(self, scope: Path, entered: Set[Path]) -> None:
-        """Forget what was shut and is gone."""
-        forget_shut(self._shut, scope, entered)
-
-    def barrier(self, seconds: float) -> bool:  # noqa: ARG002 (the protocol has it)
-        """Events may be lost or late here: only a look at everything can tell."""
-        return False
 
     def close(self) -> None:
         """Stop watching."""

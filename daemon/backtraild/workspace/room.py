@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from backtrail.amounts import size
 from backtrail.errors import StoreFull
 from backtraild import space
 from backtraild.model import WorkspaceConfig
@@ -80,21 +81,21 @@ class Room:
         if self._give_way is not None and self._limit - self._reserved < used + more <= self._limit:
             self._give_way()  # a save comes before upkeep
         if used + more > self._limit:
-            needed = f"needs at least {space.told(more)} more"
-            allowed = f"and max_store_bytes allows {space.told(self.cap)}"
-            self._refuse(Bound.CAP, used + more, f"The store has {space.told(used)}, {needed}, {allowed}.")
+            needed = f"needs at least {size(more)} more"
+            allowed = f"and max_store_bytes allows {size(self.cap)}"
+            self._refuse(Bound.CAP, used + more, f"The store has {size(used)}, {needed}, {allowed}.")
         disk = self.disk
         if more > disk.room and not self._is_for_restore:
-            free, floor = space.told(disk.free), space.told(disk.floor)
+            free, floor = size(disk.free), size(disk.floor)
             reason = (
                 f"The disk that holds the store ({self._folder}) has {free} free, "
                 f"and min_free_bytes leaves {floor} of them alone."
             )
             self._refuse(Bound.FLOOR, used + more, reason)
 
-    def reserve(self, size: int, give_way: Callable[[], None]) -> None:
+    def reserve(self, amount: int, give_way: Callable[[], None]) -> None:
         """Upkeep writes so many bytes for a while; it gives way when a save needs them."""
-        self._reserved, self._give_way = size, give_way
+        self._reserved, self._give_way = amount, give_way
 
     def release(self) -> None:
         """Upkeep is over."""

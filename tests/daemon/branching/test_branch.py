@@ -9,8 +9,8 @@ import pytest
 
 from backtraild.branching import BranchResult, branch
 from backtraild.model import Checkpoint, Limits
-from support.disk import snapshot
-from support.git import fsck, git
+from support.disk import fsck, snapshot
+from support.git import git
 from support.project import Project, files_of
 from support.repositories import commit_all, git_folder, make_repository, tree_of
 

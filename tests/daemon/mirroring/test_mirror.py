@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from backtraild.mirroring import MirrorFailed, Mirroring
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 from support.mirrors import OTHERS, push, refs, script
 from support.project import Project
 

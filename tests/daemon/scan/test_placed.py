@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from backtraild.model import Limits, Placed
 from backtraild.scan import capture, scanner
 from backtraild.scan.capture import TICK_NS
-from support.look import Looker, Os
+from support.look import Looker
 from support.project import Project
 
 HOUR = 3_600_000_000_000
@@ -18,23 +17,9 @@ CONTENT = b"from the store"
 
 
 @pytest.fixture
-def looker(tmp_path: Path) -> Iterator[Looker]:
-    with Looker(tmp_path) as looker:
-        (looker.root / "file").write_bytes(CONTENT)
-        yield looker
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The names of the files that are opened to be read."""
-    names: list[bytes] = []
-
-    def count(name, *arguments, **options):
-        names.append(name)
-        return os.open(name, *arguments, **options)
-
-    monkeypatch.setattr(capture, "os", Os(open=count))
-    return names
+def looker(looker: Looker) -> Looker:
+    (looker.root / "file").write_bytes(CONTENT)
+    return looker
 
 
 def placed(looker: Looker, *, age: int = 2 * TICK_NS) -> Placed:

@@ -23,25 +23,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
         yield project
 
 
-@pytest.fixture
-def looker(tmp_path: Path) -> Iterator[Looker]:
-    with Looker(tmp_path) as looker:
-        yield looker
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The names of the files that are opened to be read."""
-    names: list[bytes] = []
-
-    def count(name, *arguments, **options):
-        names.append(name)
-        return os.open(name, *arguments, **options)
-
-    monkeypatch.setattr(capture, "os", Os(open=count))
-    return names
-
-
 @pytest.mark.timeout(30)
 def test_a_pipe_a_socket_and_a_device_are_reported_and_never_opened(
     project: Project, opened: list[bytes], monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,30 +10,11 @@ from backtrail.errors import NothingToDo
 from backtraild.model import Limits
 from backtraild.scan import capture
 from backtraild.scan.capture import COARSE_TICK_NS, TICK_NS
-from support.look import Looker, Os
+from support.look import Looker
 from support.project import Project
 
 HOUR = 3_600_000_000_000
 OLD = 1_500_000_000_123_456_789
-
-
-@pytest.fixture
-def looker(tmp_path: Path) -> Iterator[Looker]:
-    with Looker(tmp_path) as looker:
-        yield looker
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The names of the files that are opened to be read."""
-    names: list[bytes] = []
-
-    def count(name, *arguments, **options):
-        names.append(name)
-        return os.open(name, *arguments, **options)
-
-    monkeypatch.setattr(capture, "os", Os(open=count))
-    return names
 
 
 def later() -> int:

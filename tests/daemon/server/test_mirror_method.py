@@ -9,7 +9,8 @@ import pytest
 
 from backtrail.values import Mirrored
 from support.answering import Bench, answering
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 from support.mirrors import make_remote, refs, script
 from support.watching import eventually
 

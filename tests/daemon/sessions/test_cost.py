@@ -11,7 +11,7 @@ from backtraild.sessions import Session, ToolCall, Turn, session_key
 from backtraild.sessions.ledger import Ledger
 from backtraild.sessions.rows import Rows
 from support.conversing import BEGINNING, Desk, said
-from support.git import fsck
+from support.disk import fsck
 
 LONG = 4_999
 

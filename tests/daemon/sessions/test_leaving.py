@@ -4,7 +4,7 @@ import pytest
 
 from backtraild.sessions import session_key
 from support.conversing import Desk, said
-from support.git import fsck
+from support.disk import fsck
 
 
 def test_a_deleted_session_leaves_no_ref_no_row_and_no_hit(desk: Desk) -> None:

@@ -7,7 +7,8 @@ import pytest
 from backtrail.errors import UsageError
 from backtraild.sessions import Reversal, SessionStatus, UnknownSession, facts, session_key
 from support.conversing import BEGINNING, Desk, said
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 
 
 def test_a_session_is_what_it_was_said_to_be(desk: Desk) -> None:

@@ -17,8 +17,9 @@ from backtraild.store import pack
 from backtraild.workspace import verify
 from support import damage
 from support.conversing import BEGINNING, Clock, Desk, said
+from support.disk import fsck
 from support.faults import FaultyOs, install
-from support.git import fsck, git
+from support.git import git
 
 
 def live(desk: Desk) -> None:

@@ -16,9 +16,9 @@ from backtrail.errors import StoreFailed
 from backtraild import durable
 from backtraild.store import Store, pack, refs, repository
 from support import faults
+from support.disk import fsck
 from support.drafts import save
 from support.faults import FaultyOs, StingyOs
-from support.git import fsck
 
 Git = Callable[..., bytes]
 MODULES = [durable, pack, refs, repository]

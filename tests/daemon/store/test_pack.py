@@ -18,7 +18,7 @@ from backtraild.model import FILE_MODE, ContentMoved, Entry
 from backtraild.store import pack, packed
 from backtraild.store.objects import ObjectType, encode_tree, object_id
 from backtraild.store.pack import PackWriter
-from support.git import fsck
+from support.disk import fsck
 from support.packs import blobs, nothing_known, pack_files, pieces
 
 Git = Callable[..., bytes]

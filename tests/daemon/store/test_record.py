@@ -15,8 +15,8 @@ from backtrail.errors import StoreDamaged, UsageError
 from backtraild.model import FileChange, Kind, Skipped, SkipReason, Status
 from backtraild.store import Draft, record
 from backtraild.store.objects import EMPTY_TREE, ObjectType, object_id
+from support.disk import fsck
 from support.drafts import MOMENT, draft
-from support.git import fsck
 
 Git = Callable[..., bytes]
 TREE = b"\x12" * 20

@@ -9,8 +9,8 @@ import pytest
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint, UsageError
 from backtraild.model import FILE_MODE, Change, Entry
 from backtraild.store import Store, trees
+from support.disk import fsck
 from support.drafts import draft, save
-from support.git import fsck
 
 Git = Callable[..., bytes]
 

@@ -10,7 +10,8 @@ from backtraild.store import pack
 from backtraild.transcripts import Lines, Recorded, TranscriptFile, layout
 from backtraild.transcripts import reading as reading_module
 from support.conversations import CountingOs, ReadsCounted, Room, jsonl, messages, numbered, open_room
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 
 TURN = [b'{"role": "user", "content": "go on"}', b'{"role": "agent", "content": "%s"}' % (b"done " * 100)]
 

@@ -14,8 +14,8 @@ from backtraild.store import pack, refs
 from backtraild.transcripts import Lines
 from support import faults
 from support.conversations import Room, jsonl, messages, open_room
+from support.disk import fsck
 from support.faults import FaultyOs
-from support.git import fsck
 
 MODULES = [durable, pack, refs]
 CALLS = ["open", "write", "fsync", "rename", "replace", "unlink", "close", "makedirs"]

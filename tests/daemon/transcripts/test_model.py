@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backtraild.transcripts import Lines, Messages, Recorded, Source, TranscriptFile, chunks, layout
 from support.conversations import Room, jsonl, open_room
-from support.git import fsck
+from support.disk import fsck
 
 LINES = st.integers(0, 40).map(lambda number: b'{"n":"%s"}' % (b"%d" % number * (1 + number % 7)))
 STEPS = st.one_of(

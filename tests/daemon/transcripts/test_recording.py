@@ -23,7 +23,8 @@ from backtraild.transcripts import (
 )
 from backtraild.transcripts import reading as reading_module
 from support.conversations import Censor, Room, jsonl, messages, open_room
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from backtraild.store import Store
 from backtraild.store.delta import apply_delta
 from backtraild.store.objects import ObjectType, object_id
 from backtraild.upkeep.differing import make_delta
+from support.disk import fsck
 from support.drafts import save
-from support.git import fsck, git
+from support.git import git
 from support.upkeep import PLENTY, contents, needed_objects, objects_on_disk, tidied, tidy_up
 
 LINES = [b"def function_%d(argument): return argument * %d\n" % (n, n * n) for n in range(150)]

@@ -11,8 +11,9 @@ import pytest
 from backtrail.errors import StoreDamaged, StoreFull
 from backtraild.model import FILE_MODE, Entry
 from backtraild.store import LISTED_CHANGES, Objects, Store
+from support.disk import fsck
 from support.drafts import save
-from support.git import fsck, git
+from support.git import git
 from support.project import Project
 from support.upkeep import (
     contents,

@@ -9,7 +9,8 @@ import pytest
 from backtrail.errors import StoreDamaged
 from backtraild.workspace import verify
 from support import damage
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 from support.project import Project
 from support.wounds import wound
 

@@ -13,8 +13,10 @@ from backtraild.model import Kind
 from backtraild.store import Store, Verification, examiner, mending, trees
 from backtraild.workspace import verify
 from support import damage
-from support.git import fsck, git
+from support.disk import fsck
+from support.git import git
 from support.project import Files, Project, files_of
+from support.wounds import place_of
 
 MEGABYTE = 1024 * 1024
 
@@ -123,21 +125,9 @@ def test_leftovers_of_a_crash_are_no_problem(three: Project):
     assert (checked(three).problems, checked(three).whole) == ((), (1, 2, 3))
 
 
-def object_place(project: Project, path: str, checkpoint: int) -> tuple[Path, int]:
-    """The pack that holds a file or folder of a checkpoint, and the middle of it there, as told by git."""
-    ref = f"refs/checkpoints/{checkpoint}"
-    oid = git("rev-parse", f"{ref}:{path}" if path != "commit" else ref, git_dir=project.git_dir).strip()
-    for index in (project.git_dir / "objects" / "pack").glob("*.idx"):
-        for line in git("verify-pack", "-v", index).splitlines():
-            if line.startswith(oid):
-                length, offset = map(int, line.split()[3:5])
-                return index.with_suffix(".pack"), offset + length // 2
-    raise AssertionError(f"{path} of {checkpoint} is in no pack")
-
-
 def flip(project: Project, path: str, checkpoint: int) -> None:
     """One bit of a file or folder of a checkpoint."""
-    pack, at = object_place(project, path, checkpoint)
+    pack, at = place_of(project, path, checkpoint)
     content = bytearray(pack.read_bytes())
     content[at] ^= 4
     damage.put(str(pack), bytes(content))
@@ -188,7 +178,7 @@ def empty(path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".pack", ".idx"])
 def test_a_lost_pack_or_index_costs_the_checkpoint_it_was_written_for(three: Project, way, suffix: str):
     """What the others share with it, they have from earlier packs."""
-    pack, _ = object_place(three, "commit", 2)
+    pack, _ = place_of(three, "commit", 2)
     pack.with_suffix(suffix).chmod(0o600)
     way(pack.with_suffix(suffix))
     found = checked(three)
@@ -327,7 +317,7 @@ def test_more_problems_than_anybody_reads_are_counted(project: Project):
     project.save()
     project.write("another", "intact\n")
     project.save()
-    (index,) = {object_place(project, "000", 1)[0].with_suffix(".idx")}
+    (index,) = {place_of(project, "000", 1)[0].with_suffix(".idx")}
     rows = [line.split() for line in git("verify-pack", "-v", index).splitlines()]
     content = bytearray(index.with_suffix(".pack").read_bytes())
     for row in rows:
@@ -384,7 +374,7 @@ def test_a_check_can_be_stopped_and_tells_how_far_it_came(project: Project):
 
 def test_a_checkpoint_that_is_let_go_during_the_check_is_no_problem(three: Project):
     """Retention goes on meanwhile, and maintenance then removes what nothing holds any more."""
-    pack, _ = object_place(three, "second", 2)
+    pack, _ = place_of(three, "second", 2)
     gone: list[int] = []
 
     def stop() -> bool:

@@ -19,8 +19,8 @@ from backtraild.model import Intent
 from backtraild.state import Query
 from backtraild.store import Verification
 from backtraild.workspace import Workspace, verify
-from support.disk import snapshot
-from support.git import GitFailed, fsck, git
+from support.disk import fsck, snapshot
+from support.git import git
 from support.harming import files_below, harm
 from support.project import Files, Project
 from support.watching import eventually
@@ -139,7 +139,7 @@ def _restored(
 def _check_git(git_dir: Path, told: str) -> None:
     try:
         fsck(git_dir)
-    except (GitFailed, AssertionError) as error:
+    except AssertionError as error:
         raise AssertionError(f"{told}: verify finds nothing, and git says {error}") from error
 
 

@@ -4,22 +4,12 @@ from functools import partial
 
 from support import trials
 from support.scenes import SCENES
-from torture.campaign import Campaign, Counts, Finished, Round, added
-
-AT_ONCE = 6  # so many cases of a matrix are one round: preparing costs as much as trying
+from torture.campaign import Campaign, Counts, Round, at_calls
 
 
-def at_calls(name: str, attempt: Round) -> Counts:
-    """Some cases of one scene, one after another."""
-    plans = trials.failures(name)[attempt.number * AT_ONCE :][:AT_ONCE]
-    if not plans:
-        raise Finished
-    total: Counts = {}
-    for number, plan in enumerate(plans):
-        folder = attempt.folder / str(number)
-        folder.mkdir()
-        total = added(total, trials.failed(name, folder, plan))
-    return total
+def of_scene(name: str, attempt: Round) -> Counts:
+    """Some cases of one scene."""
+    return at_calls(trials.failures(name), attempt, partial(trials.failed, name))
 
 
 CAMPAIGNS = tuple(
@@ -29,7 +19,7 @@ CAMPAIGNS = tuple(
         f"Whatever call of {name} fails, nothing is acknowledged that is not there, the error is named, "
         "and the next save works.",
         1000,
-        partial(at_calls, name),
+        partial(of_scene, name),
     )
     for name in SCENES
 )

@@ -6,24 +6,15 @@ from support import trials
 from support.killed_daemons import killed_daemons, killed_while_serving
 from support.killing import Ordeal
 from support.scenes import SCENES
-from torture.campaign import Campaign, Counts, Finished, Round, added
+from torture.campaign import Campaign, Counts, Finished, Round, added, at_calls
 
-AT_ONCE = 6  # so many moments of a matrix are one round: preparing costs as much as trying
 IN_A_ROW = 25
 DAEMONS = 2
 
 
-def at_calls(name: str, attempt: Round) -> Counts:
-    """Some moments of one scene, one after another."""
-    plans = trials.kills(name)[attempt.number * AT_ONCE :][:AT_ONCE]
-    if not plans:
-        raise Finished
-    total: Counts = {}
-    for number, plan in enumerate(plans):
-        folder = attempt.folder / str(number)
-        folder.mkdir()
-        total = added(total, trials.killed(name, folder, plan))
-    return total
+def of_scene(name: str, attempt: Round) -> Counts:
+    """Some moments of one scene."""
+    return at_calls(trials.kills(name), attempt, partial(trials.killed, name))
 
 
 def at_work(attempt: Round) -> Counts:
@@ -69,7 +60,7 @@ CAMPAIGNS = (
             "R5" if name in ("restore", "undo", "rewind") else "R1",
             f"After kill -9 at any system call of {name} {_KEPT}.",
             1000,
-            partial(at_calls, name),
+            partial(of_scene, name),
         )
         for name in SCENES
     ),

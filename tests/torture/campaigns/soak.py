@@ -14,7 +14,7 @@ from backtrail import CheckpointConfig, Client
 from backtrail.errors import BacktrailError, Bug, DaemonUnreachable
 from backtrail.workspace import Workspace
 from support.clients import home_in
-from support.git import fsck
+from support.disk import fsck
 from support.target import warm_up
 from support.vitals import MEGABYTE, Vitals, back_to
 from support.wire import Wire, connection_of

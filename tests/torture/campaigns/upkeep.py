@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from backtraild.model import FILE_MODE, Entry
 from backtraild.store import Store, Tidied, trees
+from support.disk import fsck
 from support.drafts import save
-from support.git import fsck, git
+from support.git import git
 from support.upkeep import (
     PLENTY,
     Process,

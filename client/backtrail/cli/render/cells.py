@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from math import log
 
+from backtrail.amounts import size
 from backtrail.cli.characters import pad, visible, width, wrapped
 from backtrail.cli.terminal import Screen
-from backtrail.cli.words import count, rounded, size
+from backtrail.cli.words import count, rounded
 from backtrail.values import FileChange, SkippedFile
 
 _KINDS = {

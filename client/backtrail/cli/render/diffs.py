@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from backtrail.amounts import size
 from backtrail.cli.characters import pad, visible, width
 from backtrail.cli.render import cells
 from backtrail.cli.terminal import Screen
-from backtrail.cli.words import count, size
+from backtrail.cli.words import count
 from backtrail.values import CheckpointDiff, FileChange
 
 _COLOURS = {"+": ("green",), "-": ("red",), "@": ("cyan",), "\\": ("dim",)}

@@ -1,9 +1,10 @@
 """What retention, a copy elsewhere and a look at every stored byte came to, as text."""
 
+from backtrail.amounts import size
 from backtrail.cli.characters import visible
 from backtrail.cli.render import cells
 from backtrail.cli.terminal import Screen
-from backtrail.cli.words import count, numbers, size
+from backtrail.cli.words import count, numbers
 from backtrail.values import Damage, Mirrored, PruneResult, VerifyResult
 
 _DAMAGE_SHOWN = 50

@@ -1,9 +1,10 @@
 """Watched folders as text: all of them, how one is doing, and what watching or no longer watching one means."""
 
+from backtrail.amounts import size
 from backtrail.cli.characters import pad, visible, width
 from backtrail.cli.render import cells
 from backtrail.cli.terminal import Screen
-from backtrail.cli.words import count, size
+from backtrail.cli.words import count
 from backtrail.values import Unwatched, Watched, WorkspaceList, WorkspaceStatus
 
 _STATES = {
