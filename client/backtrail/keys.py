@@ -17,9 +17,11 @@ from backtrail.address import Address, parse
 from backtrail.errors import BacktrailError, UsageError
 from backtrail.paths import Places
 from backtrail.protocol import ConnectionFile
+from backtrail.regular import read_regular
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KEY = re.compile(r"[!-~]{40}")
+_MOST = 1024 * 1024  # bytes, far more than any of these files has
 
 
 class KeysUnusable(BacktrailError):
@@ -52,7 +54,7 @@ def server_pair(folder: Path) -> Pair | None:
             raise KeysUnusable(
                 f"{file} holds the daemon's secret key, and others may read it.", f"chmod 600 {file}"
             )
-        pair = msgspec.json.decode(file.read_bytes(), type=Pair)
+        pair = msgspec.json.decode(read_regular(file, _MOST), type=Pair)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, ValueError) as error:
@@ -121,7 +123,7 @@ def _new_pair() -> tuple[str, str]:
 def _address(places: Places, host: str | None) -> Address:
     """Where the client finds the daemon, by what the configuration file says."""
     try:
-        settings = tomllib.loads(places.config_file.read_text(encoding="utf-8"))
+        settings = tomllib.loads(read_regular(places.config_file, _MOST).decode())
         address = parse(settings["server"]["listen"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise UsageError(
@@ -135,8 +137,7 @@ def _address(places: Places, host: str | None) -> Address:
 
 def _public_key(file: str) -> str | None:
     try:
-        with open(file, encoding="ascii") as opened:
-            return opened.read(100).strip()
+        return read_regular(file, _MOST).decode("ascii").strip()
     except (OSError, ValueError):
         return None
 

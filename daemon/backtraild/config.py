@@ -12,10 +12,10 @@ import msgspec
 from backtrail import address
 from backtrail.address import Address
 from backtrail.errors import BacktrailError, UsageError
+from backtrail.regular import read_regular
 from backtraild.ignore import FolderRules
 from backtraild.model import Limits, WorkspaceConfig
 from backtraild.redaction import Redactor
-from backtraild.regular import read_regular
 
 LARGEST = 4 * 1024 * 1024  # bytes of a file that a person wrote
 WATCHERS = ("auto", "poll")

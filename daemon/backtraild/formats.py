@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 
 from backtrail.errors import StoreFailed, StoreTooNew
+from backtrail.regular import read_regular
 from backtraild import durable
-from backtraild.regular import read_regular
 
 CURRENT = 2
 

@@ -16,9 +16,9 @@ import msgspec
 
 from backtrail.errors import BacktrailError, StoreFailed
 from backtrail.pathtext import from_text, to_text
+from backtrail.regular import read_regular
 from backtraild import durable
 from backtraild.model import WorkspaceConfig
-from backtraild.regular import read_regular
 from backtraild.spare import Spare
 
 VERSION = 1

@@ -6,8 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import zmq
+from zmq.utils import z85
 
-from backtrail.errors import BacktrailError
+from backtrail import keys
+from backtrail.errors import BacktrailError, UsageError
+from backtrail.paths import Places
 from backtraild.model import Intent
 from backtraild.server import discovery
 from backtraild.service import Service
@@ -100,3 +104,28 @@ def test_a_fifo_in_the_place_of_the_connection_file_is_taken_away(tmp_path: Path
     put_fifo(tmp_path / "daemon.json")
     assert in_time(lambda: discovery.clean_up(tmp_path / "daemon.json"), tmp_path / "daemon.json") is None
     assert not os.path.lexists(tmp_path / "daemon.json")
+
+
+def test_a_fifo_in_the_place_of_the_daemons_keys_is_told(tmp_path: Path):
+    """They are read at the start, when the daemon is to listen on the network."""
+    put_fifo(tmp_path / "server.json")
+    (tmp_path / "server.json").chmod(0o600)
+    assert isinstance(
+        in_time(lambda: keys.server_pair(tmp_path), tmp_path / "server.json"), keys.KeysUnusable
+    )
+
+
+def test_a_fifo_among_the_keys_of_clients_keeps_nobody_out(tmp_path: Path):
+    """They are read whenever one comes, by the thread that answers everybody."""
+    public, _ = zmq.curve_keypair()
+    fifo = tmp_path / "clients" / "a.pub"
+    put_fifo(fifo)
+    (tmp_path / "clients" / "b.pub").write_bytes(public + b"\n")
+    assert in_time(lambda: keys.is_let_in(tmp_path, z85.decode(public)), fifo) is True
+
+
+def test_an_invitation_does_not_wait_for_a_configuration_that_is_a_fifo(tmp_path: Path):
+    """It says that no address is known, as where there is no such file."""
+    places = Places(tmp_path, tmp_path, tmp_path)
+    put_fifo(places.config_file)
+    assert isinstance(in_time(lambda: keys.invite(places, "laptop"), places.config_file), UsageError)

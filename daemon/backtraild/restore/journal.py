@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from backtrail import pathtext
 from backtrail.errors import StoreFailed
+from backtrail.regular import open_regular
 from backtraild.model import Entry, Path
-from backtraild.regular import open_regular
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.content import Seen
 

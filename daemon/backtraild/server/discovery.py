@@ -10,8 +10,8 @@ import msgspec
 from backtrail import __version__, protocol
 from backtrail.errors import StoreFailed
 from backtrail.protocol import ConnectionFile
+from backtrail.regular import read_regular
 from backtraild import durable
-from backtraild.regular import read_regular
 from backtraild.server.sockets import PRIVATE_PREFIX, Endpoints
 
 _LARGEST = 64 * 1024

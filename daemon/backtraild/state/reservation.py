@@ -2,8 +2,8 @@
 
 import errno
 
+from backtrail.regular import read_regular
 from backtraild import durable
-from backtraild.regular import read_regular
 
 # Numbers are set aside this many at a time.
 _RESERVE = 1000

@@ -12,8 +12,8 @@ import sys
 from array import array
 from collections.abc import Iterator
 
+from backtrail.regular import open_regular
 from backtraild.model import ObjectId
-from backtraild.regular import open_regular
 from backtraild.store.objects import ID_LENGTH
 
 SMALL_PACK = 300  # objects: about 250 bytes of memory each

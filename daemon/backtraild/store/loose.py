@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator
 
 from backtrail.errors import StoreDamaged
+from backtrail.regular import read_regular
 from backtraild.model import ObjectId
-from backtraild.regular import read_regular
 from backtraild.store.objects import LARGEST, TOO_LARGE, ObjectType, hash_prefix
 from backtraild.store.troubles import unusable
 

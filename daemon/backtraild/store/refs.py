@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from backtrail.regular import read_regular
 from backtraild import durable
 from backtraild.model import ObjectId
-from backtraild.regular import read_regular
 from backtraild.store import aside
 
 # Each file of a ref takes a block of the disk, a hundred times what is in it: beyond so many they are moved into one, a

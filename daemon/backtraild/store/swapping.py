@@ -4,9 +4,9 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 
+from backtrail.regular import open_regular
 from backtraild import durable
 from backtraild.model import ObjectId
-from backtraild.regular import open_regular
 from backtraild.store import aside
 from backtraild.store.indexes import PackIndex
 from backtraild.store.objects import ID_LENGTH
