@@ -56,6 +56,7 @@ class Housekeeper:
         self._has_weighed = self._has_let_go = False  # in the round that is under way
         self._rubbish_seen = self._rubbish_at_begin = 0
         self._packs, self._count_at = 0, 0.0
+        self._packs_at_begin = self._packs_left = 0  # of the last round
         self._began_at = 0.0
         self._calm_until, self._held_until = now + CALM_SECONDS, 0.0
         self._exhausted_until = 0.0
@@ -83,8 +84,9 @@ class Housekeeper:
             self._ended(outcome, now)
         if self._upkeep.running:
             return math.inf
-        step = plan.next_step(self._situation(now))
-        begin_at = self._begin_at(step)
+        situation = self._situation(now)
+        step = plan.next_step(situation)
+        begin_at = self._begin_at(step, situation)
         if step is Step.NOTHING or now < begin_at:
             return math.inf if step is Step.NOTHING else begin_at - now
         if self._gate.enter(self._wake):
@@ -132,6 +134,7 @@ class Housekeeper:
             bound,
             self._is_exhausted(used, now),
             self._is_unfinished,
+            self._packs_left,
         )
 
     def _is_exhausted(self, used: int, now: float) -> bool:
@@ -140,8 +143,9 @@ class Housekeeper:
             return False
         return others == [self._rubbish.left, self._store.pinned]
 
-    def _begin_at(self, step: Step) -> float:
-        return self._held_until if step.is_urgent else max(self._held_until, self._calm_until)
+    def _begin_at(self, step: Step, situation: Situation) -> float:
+        is_pressing = step.is_urgent or situation.has_backlog
+        return self._held_until if is_pressing else max(self._held_until, self._calm_until)
 
     @property
     def _is_under_floor(self) -> bool:
@@ -161,8 +165,9 @@ class Housekeeper:
         self._rubbish_at_begin = self._rubbish.left
         packs = self._store.begin_upkeep()
         self._is_tidying, self._is_urgent = True, urgent
-        largest = max(_packs(self._store.git_dir).values(), default=0)
-        copies = plan.copies(self._room.cap - self._room.used, self._room.disk.room, largest)
+        sizes = _packs(self._store.git_dir).values()
+        self._packs_at_begin = len(sizes)
+        copies = plan.copies(self._room.cap - self._room.used, self._room.disk.room, max(sizes, default=0))
         self._upkeep.tidy(packs, copies.room, urgent)
         if copies.reserved:
             self._room.reserve(copies.reserved, self._give_way)
@@ -209,6 +214,7 @@ class Housekeeper:
         self._store.sweep()
         self._let_go_of_gate()
         self._count_at = now
+        self._packs_left = self._packs_at_begin - len(tidied.replaced) + len(tidied.made)
         took = now - self._began_at
         self._calm_until = now if tidied.more else now + max(CALM_SECONDS, CALM_FACTOR * took)
         self._note_damage(tidied.incomplete)

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from backtraild.upkeep import AT_ONCE
 from backtraild.workspace import Bound
 
 NEAR = 0.85  # of the cap: from here on, room is made
 GOAL = 0.75  # of the cap: what is left then
 GOAL_STEP = 0.1  # how much lower the next goal is, where the last one did not help
 MANY_PACKS = 60
+# As many as one round merges: to wait for more would save no round, and each takes memory, and time to be opened.
+BACKLOG = AT_ONCE
 SPARE_PART = 50  # of what may be kept at most: so many places are made at once
 
 
@@ -37,11 +40,17 @@ class Situation:
     refused: Bound | None  # what kept the last save from being made
     is_exhausted: bool = False  # all that could be done to make room was done lately
     is_unfinished: bool = False  # the last round did not give back all it could have
+    packs_left: int = 0  # by the last round
 
     @property
     def is_near_cap(self) -> bool:
         """Is there hardly any room left, or too little for what was to be saved?"""
         return self.used > self.cap * NEAR or self.refused is Bound.CAP
+
+    @property
+    def has_backlog(self) -> bool:
+        """Have so many packs come that they should not wait for the time of the next round?"""
+        return self.packs - self.packs_left > BACKLOG
 
 
 def next_step(found: Situation) -> Step:

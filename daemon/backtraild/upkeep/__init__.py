@@ -6,6 +6,7 @@ else. The thread that owns the store takes part at the beginning and at the end,
 """
 
 from backtraild.store import Swept, Tidied, UpkeepFailed, Weighed
+from backtraild.upkeep.plan import AT_ONCE
 from backtraild.upkeep.running import Upkeep
 
-__all__ = ["Swept", "Tidied", "Upkeep", "UpkeepFailed", "Weighed"]
+__all__ = ["AT_ONCE", "Swept", "Tidied", "Upkeep", "UpkeepFailed", "Weighed"]

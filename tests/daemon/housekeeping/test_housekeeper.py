@@ -4,7 +4,7 @@ import os
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from backtraild import timers
 from backtraild.housekeeping import housekeeper, plan
 from backtraild.model import Intent, Kind
 from backtraild.store import aside
+from backtraild.upkeep import Swept, Upkeep
+from backtraild.upkeep.running import Outcome
 from support.git import fsck_in_use
 from support.hasty import hasty
 from support.packs import pack_files
@@ -136,6 +138,58 @@ def test_many_small_packs_become_few(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert [site.content("file", str(number)) for number in (2, 16)] == [b"0\n", b"14\n"]
         assert at.events("checkpoints_pruned") == []
         fsck_in_use(site.git_dir)
+
+
+def test_what_one_round_can_merge_does_not_wait_for_a_calm_that_is_long(tmp_path: Path, monkeypatch):
+    """On a busy machine a round takes long, and so does the calm after it: ten thousand packs came in that time."""
+    monkeypatch.setattr(housekeeper, "CALM_SECONDS", 3600.0)
+    monkeypatch.setattr(plan, "MANY_PACKS", 5)
+    monkeypatch.setattr(plan, "BACKLOG", 12)
+    with desk(tmp_path, auto_checkpoint=False) as at:
+        site = at.watch()
+        for _ in range(2):
+            _save_many(site, 15)
+            eventually(lambda: len(list(Path(site.git_dir, "objects/pack").glob("*.pack"))) <= 13)
+
+
+def test_packs_that_stay_as_they_are_do_not_keep_upkeep_at_work(tmp_path: Path, monkeypatch):
+    """Git's `.keep` files hold packs: after a round that can change nothing, the next one waits for its time."""
+    monkeypatch.setattr(housekeeper, "CALM_SECONDS", 3600.0)
+    monkeypatch.setattr(housekeeper, "Upkeep", Counted)
+    monkeypatch.setattr(Counted, "begun", 0)
+    monkeypatch.setattr(Counted, "ended", 0)
+    with desk(tmp_path, auto_checkpoint=False) as at:
+        site = at.watch()
+        _save_many(site, 8)
+        for pack in pack_files(site.git_dir):
+            pack.with_suffix(".keep").touch()
+        monkeypatch.setattr(plan, "MANY_PACKS", 5)
+        monkeypatch.setattr(plan, "BACKLOG", 6)
+        _save_many(site, 1)
+        eventually(lambda: Counted.ended == 1)
+        _save_many(site, 3)
+        assert Counted.begun == 1
+
+
+class Counted(Upkeep):
+    """Upkeep whose rounds are counted."""
+
+    begun = ended = 0
+
+    def tidy(self, packs: Sequence[str], room: int, urgent: bool) -> None:
+        Counted.begun += 1
+        super().tidy(packs, room, urgent)
+
+    def take(self) -> Outcome | None:
+        outcome = super().take()
+        Counted.ended += isinstance(outcome, Swept)
+        return outcome
+
+
+def _save_many(site: Site, count: int) -> None:
+    for number in range(count):
+        site.write("file", f"{number} of {count}\n")
+        site.desk.service.save(site.id)
 
 
 def test_letting_go_all_the_time_does_not_keep_upkeep_from_beginning(tmp_path: Path, monkeypatch):

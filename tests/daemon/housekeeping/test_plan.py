@@ -36,6 +36,15 @@ def test_the_most_urgent_thing_comes_first_and_nothing_is_done_without_need(foun
 
 
 @pytest.mark.parametrize(
+    ("packs", "left", "expected"),
+    [(1000, 0, False), (1001, 0, True), (3500, 2500, False), (3501, 2500, True)],
+)
+def test_as_many_packs_as_a_round_can_merge_are_a_backlog(packs: int, left: int, expected: bool):
+    """Those that the last round had to leave are none: the next one would leave them, too."""
+    assert situation(packs=packs, packs_left=left).has_backlog is expected
+
+
+@pytest.mark.parametrize(
     ("cap_left", "disk_room", "largest", "expected"),
     [
         (1000, 10**9, 100, Copies(500, 500)),
