@@ -17,6 +17,11 @@ class Kept(Generic[_Key, _Value]):
     def __contains__(self, key: _Key) -> bool:
         return key in self._values
 
+    @property
+    def left(self) -> int:
+        """How many bytes can be kept at the cost of nothing else."""
+        return self._left
+
     def get(self, key: _Key) -> _Value | None:
         """A value that is still remembered."""
         found = self._values.get(key)

@@ -27,7 +27,6 @@ from backtraild.store.objects import (
     object_id,
 )
 from backtraild.store.packs import DAMAGE, Located, Packs
-from backtraild.store.shelf import Shelf
 from backtraild.store.text import count_text_lines
 from backtraild.store.troubles import passes, unusable
 
@@ -35,6 +34,7 @@ COUNTED_UP_TO = 4 * 1024 * 1024
 STREAM_FROM = 8 * 1024 * 1024
 # A tree of every save goes in: this is full, and memory does not grow any more, after some thousand saves.
 TREE_CACHE_BYTES = 4 * 1024 * 1024
+REMEMBERED_BYTES = 64 * 1024 * 1024
 
 _CHANGED = "its content has changed"
 _OTHER_TYPE = "it has another type than expected"
@@ -52,16 +52,16 @@ class Objects:
         self._trees: Kept[ObjectId, bytes] = Kept(TREE_CACHE_BYTES)
         # What was measured last: whoever asks how large something is reads it next.
         self._sized: tuple[ObjectId, Place, Located] | None = None
-        self._shelf: Shelf | None = None
+        self._remembered: Kept[ObjectId, bytes] | None = None
 
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
         """In this block contents that were read are kept, as far as they fit: they are needed more than once."""
-        self._shelf = Shelf()
+        self._remembered = Kept(REMEMBERED_BYTES)
         try:
             yield
         finally:
-            self._shelf = None
+            self._remembered = None
 
     def has(self, oid: ObjectId) -> bool:
         """Is this object in a pack?"""
@@ -112,10 +112,15 @@ class Objects:
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """A file's whole content."""
-        if self._shelf is None:
+        if self._remembered is None:
             return self.read(oid, ObjectType.BLOB)
-        content = self._shelf.get(oid)
-        return self._shelf.put(oid, self.read(oid, ObjectType.BLOB)) if content is None else content
+        content = self._remembered.get(oid)
+        if content is None:
+            content = self.read(oid, ObjectType.BLOB)
+            # What came first stays: who reads the same list twice begins with it again.
+            if len(content) <= self._remembered.left:
+                self._remembered.keep(oid, content, len(content))
+        return content
 
     def read_tree(self, oid: ObjectId) -> dict[bytes, Entry]:
         """A folder's entries; the most recently used folders are kept in memory."""
@@ -131,7 +136,7 @@ class Objects:
 
     def size(self, oid: ObjectId) -> int:
         """Length of a blob, from its header."""
-        kept = None if self._shelf is None else self._shelf.get(oid)
+        kept = None if self._remembered is None else self._remembered.get(oid)
         if kept is not None:
             return len(kept)
         with contextlib.suppress(*DAMAGE):

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from backtraild.store import indexes
+from backtraild.store import indexes, reader
 from backtraild.store.indexes import SMALL_PACK, PackIndex
 from backtraild.store.pack import encode_index
 from backtraild.store.reader import Objects
-from backtraild.store.shelf import Shelf
 from support.packs import write_pack
 
 
@@ -62,12 +61,21 @@ def test_content_is_kept_as_long_as_somebody_needs_it_again(repository: Path, re
     assert reads
 
 
-def test_a_shelf_holds_no_more_than_it_has_room_for():
-    """Files as large as the memory are restored, too."""
-    shelf = Shelf(room=5)
-    for oid, content in ((b"1", b"four"), (b"2", b"two"), (b"3", b"!")):
-        assert shelf.put(oid, content) == content
-    assert [shelf.get(oid) for oid in (b"1", b"2", b"3")] == [b"four", None, b"!"]
+def test_no_more_is_kept_than_there_is_room_for_and_what_came_first_stays(
+    repository: Path, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Files as large as the memory are restored, too; those that are told first were written first."""
+    monkeypatch.setattr(reader, "REMEMBERED_BYTES", 5)
+    contents = write_pack(repository, [b"four", b"two", b"!"])
+    objects = Objects(str(repository))
+    with objects.remembering():
+        assert [objects.read_blob(oid) for oid in contents] == list(contents.values())
+        is_kept = []
+        for oid, content in contents.items():
+            reads.clear()
+            assert objects.read_blob(oid) == content
+            is_kept.append(not reads)
+        assert is_kept == [True, False, True]
 
 
 def test_bytes_that_lie_across_two_ids_are_no_id(tmp_path: Path):
