@@ -119,18 +119,23 @@ class Watched:
 
 @contextlib.contextmanager
 def held(hub: InotifyHub) -> Iterator[None]:
-    """Keep the reading thread from handling any event, as on a machine that is too busy for it."""
-    gate = threading.Lock()
-    handle = hub.handle_event
-
-    def handle_behind_gate(event):
-        with gate:
-            handle(event)
-
-    hub.handle_event = handle_behind_gate  # type: ignore[method-assign]
-    with gate:
+    """Keep everybody from reading and handling events, as on a machine that is too busy for it."""
+    with hub._emptying:
         yield
-    del hub.handle_event
+
+
+@contextlib.contextmanager
+def noticing_barriers(hub: InotifyHub) -> Iterator[threading.Event]:
+    """Tells that somebody wants to pass a barrier."""
+    wanted, barrier = threading.Event(), hub.barrier
+
+    def noticed(seconds: float) -> bool:
+        wanted.set()
+        return barrier(seconds)
+
+    hub.barrier = noticed  # type: ignore[method-assign]
+    yield wanted
+    del hub.barrier
 
 
 def flood(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Linux: one inotify descriptor for all workspaces, one watch per captured folder, none in excluded ones.
 
-The reading thread only translates and marks. Watches are added and removed by the workers, as they enter
+Whoever reads events only translates and marks. Watches are added and removed by the workers, as they enter
 folders and find others gone. A folder that was moved keeps its watch under its old path until a worker
 enters it at the new one; what is reported under the old path until then is only a hint too many, because
 the worker lists the folder after its watch has the new path.
@@ -9,7 +9,6 @@ the worker lists the folder after its watch has the new path.
 import contextlib
 import ctypes
 import itertools
-import logging
 import os
 import threading
 from collections.abc import Mapping, Set
@@ -19,7 +18,6 @@ from typing import NamedTuple
 from watchdog.observers.inotify_c import (
     InotifyConstants,
     InotifyEvent,
-    InotifyFD,
     WatchDescriptor,
     inotify_add_watch,
     inotify_rm_watch,
@@ -29,6 +27,7 @@ from backtraild.ignore import IGNORE_FILES, FolderRules
 from backtraild.model import Path, join_path
 from backtraild.watch.branches import Branches
 from backtraild.watch.dirt import OVERFLOW, Dirt
+from backtraild.watch.kernelqueue import KernelQueue
 
 # Opening and reading are left out: the daemon's own reads would flood it.
 _CHANGES = (
@@ -51,10 +50,6 @@ LIMIT_REACHED = (
     "the limit of inotify watches is reached; `sudo sysctl fs.inotify.max_user_watches={}` raises it"
 )
 
-_READ_AGAIN_SECONDS = 1.0
-
-_log = logging.getLogger(__name__)
-
 
 class _Target(NamedTuple):
     watcher: "InotifyWatcher"
@@ -62,7 +57,7 @@ class _Target(NamedTuple):
     rules: FolderRules | None = None  # not known until the folder has been listed: everything counts
 
 
-class InotifyHub(InotifyFD):
+class InotifyHub(KernelQueue):
     """The descriptor and the thread that reads it."""
 
     def __init__(self, cookie_folder: str) -> None:
@@ -125,17 +120,6 @@ class InotifyHub(InotifyFD):
                 del self._targets[number]
                 inotify_rm_watch(self._inotify_fd, WatchDescriptor(number))
 
-    def barrier(self, seconds: float) -> bool:
-        """Everything the kernel has queued before this call has been marked when it returns True.
-
-        A file made in a folder of our own is reported through the same queue, behind all that was there. If
-        the queue has overflowed meanwhile, everything is marked instead, which is as good.
-        """
-        try:
-            return self.echo(seconds)
-        except OSError:
-            return False
-
     def echo(self, seconds: float) -> bool:
         """Does an event of our own come back? An OSError where none can be caused, at least for now."""
         name = b"%d" % next(self._numbers)
@@ -157,20 +141,10 @@ class InotifyHub(InotifyFD):
                 os.makedirs(self._cookie_folder, 0o700, exist_ok=True)
                 self._cookie_watch = self._add(self._cookie_folder, InotifyConstants.IN_CREATE)
 
-    def run(self) -> None:
-        """Read until stopped; a reader that has given up would be a daemon that misses everything."""
-        while self.should_keep_running():
-            try:
-                super().run()
-            except Exception:
-                _log.exception("Reading events failed; everything is looked at instead.")
-                self._lost("reading events failed")
-                self.stopped_event.wait(_READ_AGAIN_SECONDS)
-
     def handle_event(self, event: InotifyEvent) -> None:
-        """Called by the reading thread for every event."""
+        """Called for every event, by whoever reads it."""
         if event.mask & InotifyConstants.IN_Q_OVERFLOW:
-            self._lost(OVERFLOW)
+            self.lost(OVERFLOW)
         elif event.wd == self._cookie_watch:
             self._noticed_cookie(event)
         elif event.mask & InotifyConstants.IN_IGNORED:
@@ -187,7 +161,8 @@ class InotifyHub(InotifyFD):
         if cookie is not None:
             cookie.set()
 
-    def _lost(self, reason: str) -> None:
+    def lost(self, reason: str) -> None:
+        """Any change may have been missed."""
         for watcher in self._watchers:
             watcher.dirt.mark_everything(reason)
         for cookie in list(self._cookies.values()):
@@ -209,7 +184,7 @@ class InotifyHub(InotifyFD):
 
 
 class InotifyWatcher:
-    """The watches of one workspace. Only `noticed` runs in the reading thread, the rest in the worker."""
+    """The watches of one workspace. Only `noticed` runs in any thread, the rest in the worker."""
 
     kind = "inotify"
 
@@ -275,7 +250,7 @@ class InotifyWatcher:
         self._hub.detach(self)
 
     def noticed(self, target: _Target, event: InotifyEvent) -> None:
-        """An event of one of our watches; runs in the reading thread."""
+        """An event of one of our watches; runs in the thread that read it."""
         is_folder = bool(event.mask & InotifyConstants.IN_ISDIR)
         if not event.name:
             self._noticed_itself(target.folder, event)

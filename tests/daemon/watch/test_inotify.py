@@ -12,7 +12,7 @@ import pytest
 from backtraild.ignore import IGNORE_FILES, FolderRules
 from backtraild.model import Intent
 from backtraild.scan import NoObserver, crawl, folders
-from backtraild.watch import inotify
+from backtraild.watch import inotify, kernelqueue
 from support.watching import Watched, inodes, tree, watched_inodes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
@@ -343,7 +343,7 @@ def test_a_reader_that_stumbles_goes_on_and_suspects_everything(
 ):
     """One event that can't be handled must not be the end of all watching."""
     watched.start()
-    monkeypatch.setattr(inotify, "_READ_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(kernelqueue, "_READ_AGAIN_SECONDS", 0.0)
     handle = watched.hub.handle_event
 
     def stumble(event):

@@ -80,6 +80,17 @@ def test_a_folder_that_gets_no_watch_is_named_with_the_reason_until_it_gets_one(
         watched.check_watches()
 
 
+def test_a_save_looks_into_folders_that_have_no_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What was written before a save is in it, also where no event tells of it; the next look there is an hour off."""
+    monkeypatch.setattr(timers, "UNWATCHED_SECONDS", 3600.0)
+    refuse_watches(monkeypatch, {"b"}, errno.ENOSPC)
+    (tmp_path / "work/a/b").mkdir(parents=True)
+    with live(tmp_path, quiet=30.0, patience=60.0) as at:
+        at.save()
+        (at.root / "a/b/file").write_text("no event tells of this")
+        assert at.save().tree == at.disk()
+
+
 def test_a_watch_that_is_refused_when_it_is_renewed_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

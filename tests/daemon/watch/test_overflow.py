@@ -10,7 +10,17 @@ import pytest
 
 from backtraild.model import Intent
 from support.live import live
-from support.watching import Watched, eventually, flood, held, inodes, overflow, tree, watched_inodes
+from support.watching import (
+    Watched,
+    eventually,
+    flood,
+    held,
+    inodes,
+    noticing_barriers,
+    overflow,
+    tree,
+    watched_inodes,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 
@@ -58,12 +68,12 @@ def test_a_save_during_an_overflow_holds_everything_written_before_it(tmp_path: 
     """The barrier can't be passed then, so a look at everything answers, and `status` says why."""
     with live(tmp_path, quiet=30.0, patience=60.0) as at:
         states = []
-        with held(at.hub):
+        with noticing_barriers(at.hub) as wanted, held(at.hub):
             flood(at.root)
             (at.root / "late").write_text("no event tells of this")
             saving = threading.Thread(target=lambda: states.append(at.save()))
             saving.start()
-            eventually(lambda: at.hub._cookies)
+            assert wanted.wait(10)
         saving.join()
         assert states[0].tree == at.disk()
         assert [told["reason"] for told in at.events("degraded")] == [
