@@ -58,6 +58,22 @@ def numbered(count: int, label: str = "line") -> tuple[int, bytes]:
     return text(*(f"{label} {number}" for number in range(count)))
 
 
+def test_changes_that_are_not_named_are_counted_all_the_same() -> None:
+    """A commit names a thousand files; a first snapshot of a hundred thousand tells the lines of all of them."""
+    old = {b"c": text("one", "two"), b"d": text("kept"), b"moved": numbered(9)}
+    new = {b"a": numbered(5), b"b": (FILE_MODE, b"\0"), b"c": text("one"), b"d": text("kept", "more")}
+    new[b"elsewhere"] = numbered(9)
+    contents = Contents()
+    changes = difference(old, new, contents)
+
+    whole, part = describe(changes, contents), describe(changes, contents, 2)
+
+    assert part.files == whole.files[:2]
+    assert part.count == whole.count == len(whole.files) == 5
+    assert part.statuses == {Status.ADDED: 2, Status.MODIFIED: 2, Status.RENAMED: 1}
+    assert (part.insertions, part.deletions) == (whole.insertions, whole.deletions) == (6, 1)
+
+
 # --- kinds of change
 
 
@@ -408,6 +424,13 @@ def test_a_message_about_thousands_of_files_names_the_first_few() -> None:
     message = summary(files, 123_456)
     assert message.startswith("123,456 files changed: src/module0.py, src/module1.py, ")
     assert message.endswith(", …")
+
+
+def test_a_message_about_thousands_of_files_says_what_became_of_all_of_them() -> None:
+    """Where it is known of those too that are not named, there is nothing to guess."""
+    files = [change(b"a", Status.ADDED), change(b"b", Status.ADDED)]
+    assert summary(files, 123_456, [Status.ADDED]) == "123,456 files added: a, b, …"
+    assert summary(files, 123_456, [Status.ADDED, Status.MODE]) == "123,456 files changed: a, b, …"
 
 
 @given(

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from backtrail import pathtext
 from backtraild.model import SYMLINK_MODE, Changes, Entry, FileChange, ObjectId, Path, Status
@@ -28,52 +29,62 @@ _SUMMARY_WIDTH = 100
 class Description:
     """A list of changes for people, and the sums of its line counts."""
 
-    files: tuple[FileChange, ...]
+    files: tuple[FileChange, ...]  # all of them, or the first
+    statuses: Mapping[Status, int]  # how many changes of each, like the sums for all of them
     insertions: int
     deletions: int
 
+    @property
+    def count(self) -> int:
+        """How many changes there are, named or not."""
+        return sum(self.statuses.values())
 
-def describe(changes: Changes, content: ContentSource) -> Description:
-    """The changes as a sorted list with renames recognised and lines counted."""
-    return measure(pairs(changes, content), content)
+
+def describe(changes: Changes, content: ContentSource, named: int | None = None) -> Description:
+    """The changes as a sorted list with renames recognised and lines counted.
+
+    Beyond the first `named`, they only count: a first snapshot would make a value of each of its files and drop it.
+    """
+    return measure(_paired(changes, content), content, named=named)
 
 
-def measure(paired: Iterable[Pair], content: ContentSource, compare: Comparing | None = None) -> Description:
+def measure(
+    paired: Iterable[Pair],
+    content: ContentSource,
+    compare: Comparing | None = None,
+    *,
+    named: int | None = None,
+) -> Description:
     """The same for changes that are paired already. Whoever needs their hunks, too, says how to compare."""
-    files = tuple(_file_change(pair, content, compare) for pair in paired)
+    pending = iter(paired)
+    files = tuple(_file_change(pair, content, compare) for pair in islice(pending, named))
+    statuses = Counter(file.status for file in files)
     insertions = sum(file.insertions or 0 for file in files)
-    return Description(files, insertions, sum(file.deletions or 0 for file in files))
+    deletions = sum(file.deletions or 0 for file in files)
+    for pair in pending:
+        statuses[_status(pair)] += 1
+        gained, lost = _line_counts(pair, content) or (0, 0)
+        insertions += gained
+        deletions += lost
+    return Description(files, statuses, insertions, deletions)
 
 
 def pairs(changes: Changes, content: ContentSource) -> list[Pair]:
     """Every change with its two sides, sorted by path; a deletion and its addition elsewhere are one."""
-    ordered = sorted(changes.items())
-    added = {path: change.new for path, change in ordered if change.new and not change.old}
-    deleted = {path: change.old for path, change in ordered if change.old and not change.new}
-    renames: dict[Path, Pair] = {}
-    if added and deleted:
-        _take(renames, _exact_renames(deleted, added), deleted, added)
-        _take(renames, _similar_renames(deleted, added, content), deleted, added)
-    sources = {pair.old_path for pair in renames.values()}
-    return [
-        renames.get(path) or Pair(path, path, change.old, change.new)
-        for path, change in ordered
-        if path not in sources
-    ]
+    return list(_paired(changes, content))
 
 
-def summary(files: Sequence[FileChange], count: int) -> str:
+def summary(files: Sequence[FileChange], count: int, statuses: Iterable[Status] = ()) -> str:
     """The message of an automatic checkpoint: what changed, in one line that is never long.
 
-    `files` may be only the first of `count` changes.
+    `files` may be only the first of `count` changes; `statuses` are those of all of them, where they are known.
     """
     if count == 0:
         return "No files changed"
     if count == 1 and files:
         return _summary_of_one(files[0])
-    statuses = {file.status for file in files}
-    known = len(statuses) == 1 and len(files) == count
-    verb = _VERBS[statuses.pop()] if known else "changed"
+    found = set(statuses) or {file.status for file in files if len(files) == count}
+    verb = _VERBS[found.pop()] if len(found) == 1 else "changed"
     return _with_names(f"{count:,} files {verb}", files, count)
 
 
@@ -84,6 +95,25 @@ _VERBS: Mapping[Status, str] = {
     Status.RENAMED: "renamed",
     Status.MODE: "changed mode",
 }
+
+
+def _paired(changes: Changes, content: ContentSource) -> Iterator[Pair]:
+    renames = _renames(changes, content)
+    sources = {pair.old_path for pair in renames.values()}
+    for path in sorted(changes):
+        if path not in sources:
+            yield renames.get(path) or Pair(path, path, *changes[path])
+
+
+def _renames(changes: Changes, content: ContentSource) -> dict[Path, Pair]:
+    """By their new paths. Where nothing was deleted, nothing was renamed."""
+    found: dict[Path, Pair] = {}
+    deleted = dict(sorted((path, old) for path, (old, new) in changes.items() if old and not new))
+    if deleted:
+        added = dict(sorted((path, new) for path, (old, new) in changes.items() if new and not old))
+        _take(found, _exact_renames(deleted, added), deleted, added)
+        _take(found, _similar_renames(deleted, added, content), deleted, added)
+    return found
 
 
 def _take(

@@ -5,7 +5,6 @@ Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothin
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from backtraild.model import SYMLINK_MODE, Changes, Entry, ObjectId, Path
@@ -44,8 +43,7 @@ class ContentSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """One file before and after. A renamed one has another `old_path`; similarity is in percent."""
 
     path: Path

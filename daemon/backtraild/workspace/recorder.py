@@ -266,14 +266,13 @@ class Recorder:
             tree = parts.store.write_tree(pack, base, changes)
         else:
             tree, content = healer.tree(pack), ForgivingContent(content)
-        told = describe(changes, content)
-        count = len(told.files)
+        told = describe(changes, content, LISTED_CHANGES)
         draft = Draft(
             kind=intent.kind,
-            message=_told(intent, summary(told.files, count)),
+            message=_told(intent, summary(told.files, told.count, told.statuses)),
             timestamp=datetime.now(UTC),
             files_changed=told.files,
-            files_changed_count=count,
+            files_changed_count=told.count,
             insertions=told.insertions,
             deletions=told.deletions,
             skipped=parts.skips.all(LISTED_CHANGES),
