@@ -10,6 +10,7 @@ from backtraild.state.connection import Connection, TableLost, is_damage, table_
 from backtraild.state.strangers import SUFFIXES, discard_strangers
 
 VERSION = 3
+_WAL_BYTES = 1024 * 1024
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -134,6 +135,8 @@ class Database:
             # then is not the newest checkpoint's, and the differing files are read again.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA temp_store = MEMORY")
+            # Left alone, the WAL stays as large as the largest transaction ever was: a second table for ever.
+            connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")

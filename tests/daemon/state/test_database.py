@@ -95,6 +95,18 @@ def fill(path: Path) -> None:
     database.close()
 
 
+def test_a_large_transaction_leaves_no_large_file_behind(database: Database, path: Path) -> None:
+    """The first look writes a row for every file: what SQLite logged of it would take as much again, for ever."""
+    log = path.with_name("state.db-wal")
+    with database.transaction():
+        StatTable(database).put(b"", [(b"%050d" % number, row(number)) for number in range(60_000)])
+    assert log.stat().st_size > 4 * 1024 * 1024
+    for number in range(2):
+        with database.transaction():
+            StatTable(database).put(b"", [(b"a", row(number))])
+    assert log.stat().st_size <= 1024 * 1024
+
+
 @pytest.mark.parametrize(
     "content", [b"garbage" * 1000, b"SQLite format 3\0" + bytes(5000), b"\0" * 100, b"x"]
 )
