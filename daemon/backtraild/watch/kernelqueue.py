@@ -14,6 +14,7 @@ _READ_AGAIN_SECONDS = 1.0
 _READ_BYTES = 80 * 1024
 _COUNT = struct.Struct("i")
 _FAILED = "reading events failed"
+_LOOKED_AT_INSTEAD = "Reading events failed; everything is looked at instead."
 
 _log = logging.getLogger(__name__)
 
@@ -24,9 +25,8 @@ class KernelQueue(InotifyFD):
     def __init__(self) -> None:
         super().__init__()
         self._emptying = threading.Lock()
-        self._next = (
-            threading.Lock()
-        )  # held by who waits for the other one: in a storm the reader would always win
+        # Held by who waits for the other one: in a storm the reader would always win.
+        self._next = threading.Lock()
 
     def handle_event(self, event: InotifyEvent) -> None:
         """Called for every event, by the thread that read it."""
@@ -48,7 +48,7 @@ class KernelQueue(InotifyFD):
         try:
             return self._empty()
         except Exception:
-            self._report_failure()
+            _log.exception(_LOOKED_AT_INSTEAD)
             return True  # everything is marked
         finally:
             self._emptying.release()
@@ -58,8 +58,8 @@ class KernelQueue(InotifyFD):
         while self.should_keep_running():
             try:
                 super().run()
-            except Exception:
-                self._report_failure()
+            except Exception:  # what was to be read is in the queue still, or was given up for lost
+                _log.exception(_LOOKED_AT_INSTEAD)
                 self.stopped_event.wait(_READ_AGAIN_SECONDS)
 
     def _check_inotify_fd(self) -> bool:
@@ -90,18 +90,18 @@ class KernelQueue(InotifyFD):
         """Handle what is queued now, and not what keeps coming; False if nothing is read any more."""
         if self._closed:
             return False
-        left = self._queued_bytes()
-        while left > 0:
-            read = os.read(self._inotify_fd, _READ_BYTES)
-            left -= len(read)
-            for event in self._parse_event_buffer(read):
-                self.handle_event(InotifyEvent(*event))
+        try:
+            left = self._queued_bytes()
+            while left > 0:
+                read = os.read(self._inotify_fd, _READ_BYTES)
+                left -= len(read)
+                for event in self._parse_event_buffer(read):
+                    self.handle_event(InotifyEvent(*event))
+        except Exception:
+            self.lost(_FAILED)  # before anybody else reads: what was taken out and not marked is nowhere else
+            raise
         return True
 
     def _queued_bytes(self) -> int:
         answer = fcntl.ioctl(self._inotify_fd, termios.FIONREAD, _COUNT.pack(0))
         return int(_COUNT.unpack(answer)[0])
-
-    def _report_failure(self) -> None:
-        _log.exception("Reading events failed; everything is looked at instead.")
-        self.lost(_FAILED)
