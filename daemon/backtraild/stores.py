@@ -48,7 +48,16 @@ def refuse_another(places: Places, entry: Registered, wanted: str) -> None:
 
 def all_in(places: Places) -> list[str]:
     """The stores among the daemon's data, also those of folders that are watched no more."""
-    return sorted(str(folder.parent) for folder in places.store("").glob("*/repo.git"))
+    data = places.store("")
+    try:
+        return sorted(str(folder) for folder in data.iterdir() if (folder / "repo.git").exists())
+    except FileNotFoundError:  # nothing was ever watched
+        return []
+    except OSError as error:
+        raise StoreFailed(
+            f"The stores in {str(data)!r} could not be listed: {error.strerror or error}.",
+            "Look at the disk and its permissions, then try again.",
+        ) from error
 
 
 def has_checkpoints(folder: Path) -> bool:

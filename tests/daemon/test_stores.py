@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import RefusedWorkspace, UsageError
+from backtrail.errors import RefusedWorkspace, StoreFailed, UsageError
 from support.serving import Desk, desk, impatient
 from support.watching import eventually
 
@@ -36,6 +36,16 @@ def test_a_store_lies_where_its_owner_wants_it_also_after_a_restart(at: Desk, tm
     assert at.service.verify(site.id).whole == (1, 2)
     assert at.watch().id == site.id
     assert at.watch(store=str(chosen)).store == site.store
+
+
+def test_stores_that_cannot_be_listed_are_not_taken_for_none(at: Desk):
+    """`migrate` would say that all is up to date, or fail without a word about what is wrong."""
+    stores = at.places.store("")
+    stores.rmdir()
+    assert at.service.migrate() == []
+    stores.symlink_to(stores.name)  # leads to itself
+    with pytest.raises(StoreFailed, match="could not be listed"):
+        at.service.migrate()
 
 
 def test_purging_deletes_the_store_and_nothing_beside_it(at: Desk, tmp_path: Path):

@@ -84,8 +84,8 @@ def leftovers(folder: Path) -> list[str]:
     stores = folder / "home" / "data" / "workspaces"
     places = [stores, *(path for path in folder.iterdir() if path.is_dir() and path.name != "home")]
     found = [path for place in places for path in place.rglob("*") if _is_leftover(path.name)]
-    # An object that git itself could not unlink in another repository is left to that repository's `gc`.
-    found = [path for path in found if not path.match(f"{REMOTE}/objects/*/tmp_obj_*")]
+    # What git itself could not remove from the repository that it pushed to is left to that repository's `gc`.
+    found = [path for path in found if not (REMOTE in path.parts and path.name.startswith("tmp_"))]
     return sorted(str(path.relative_to(folder)) for path in found)
 
 
