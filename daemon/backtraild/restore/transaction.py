@@ -189,6 +189,9 @@ class Transaction:
         status = self._calls.fstat(descriptor)
         if not is_untouched(seen, status):
             found = look(self._calls, self._folders.open(step.folder).fd, step.name)
+            if found is not None and found.entry == step.new:  # another name of the same file came first
+                self.mode_changed.append(step.path)
+                return
             if found is None or found.entry != step.old or found.seen.ino != status.st_ino:
                 self._leave(step, Reason.CHANGED)
                 return

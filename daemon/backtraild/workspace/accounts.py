@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backtrail.errors import RestoreInterrupted, StoreDamaged, StoreFailed
-from backtrail.pathtext import to_text
-from backtraild.model import Checkpoint, Path
-from backtraild.restore import Outcome, Plan
+from backtrail.pathtext import from_text, to_text
+from backtraild.model import Changes, Checkpoint, Path
+from backtraild.restore import Conflict, Outcome, Plan, Reason
 from backtraild.workspace.restoring import RestoreResult
 from backtraild.workspace.rewinds import REWIND, RewindNote, fingerprint
 
@@ -63,6 +63,17 @@ def context_told_by(recorded: Checkpoint) -> dict[str, Any]:
     """What the journal of a restore held, told by the checkpoint that records it."""
     told = {name: value for name, value in recorded.metadata.items() if name != CONFLICTS}
     return {**told, **note_of(recorded.request)}
+
+
+def outcome_told_by(recorded: Checkpoint, changes: Changes, held: Changes) -> Outcome:
+    """What a restore did, told by the checkpoint that records it: how that differs from the state before, and holds."""
+    told = recorded.metadata.get(CONFLICTS, ())
+    conflicts = tuple(Conflict(from_text(path), Reason[name]) for path, name in told)
+    left = {conflict.path for conflict in conflicts}
+    done = {path: change for path, change in changes.items() if path not in left}
+    written = tuple(sorted(path for path, change in done.items() if change.new is not None))
+    deleted = tuple(sorted(path for path, change in done.items() if change.new is None))
+    return Outcome(written, deleted, (), len(held.keys() - left) - len(written), conflicts)
 
 
 def expected_outcome(plan: Plan) -> Outcome:

@@ -20,7 +20,6 @@ from backtraild.restore import (
     Conflict,
     Outcome,
     Plan,
-    Reason,
     apply,
     effort,
     forget,
@@ -38,6 +37,7 @@ from backtraild.workspace.accounts import (
     expected_outcome,
     message_of,
     note_of,
+    outcome_told_by,
     plan_fingerprint,
     result_of,
     unrecorded,
@@ -188,7 +188,9 @@ class Restorer:
         recorded: list[Checkpoint | None] = []
 
         def record(done: Outcome) -> None:
-            touched = {*done.written, *done.deleted, *done.mode_changed}
+            # What was left alone is not what it was taken for, and perhaps nobody else will ever say so.
+            left = (conflict.path for conflict in done.conflicts)
+            touched = {*done.written, *done.deleted, *done.mode_changed, *left}
             recorded.append(self._record(context, touched, done.conflicts, done.placed))
 
         parts = self._parts
@@ -249,13 +251,7 @@ class Restorer:
         paths = [from_text(path) for path in made.metadata["paths"]]
         safety = get(int(made.metadata["safety"]))
         changes = restrict(compare(safety.tree, made.tree), paths)
-        written = tuple(sorted(path for path, change in changes.items() if change.new is not None))
-        deleted = tuple(sorted(path for path, change in changes.items() if change.new is None))
-        conflicts = tuple(
-            Conflict(from_text(path), Reason[name]) for path, name in made.metadata.get(CONFLICTS, ())
-        )
-        unchanged = len(restrict(compare(None, made.tree), paths)) - len(written)
-        done = Outcome(written, deleted, (), unchanged, conflicts)
+        done = outcome_told_by(made, changes, restrict(compare(None, made.tree), paths))
         return result_of(get(int(made.metadata["restored"])), safety, made, done, dry_run=False)
 
     def _record(

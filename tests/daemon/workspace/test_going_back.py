@@ -270,6 +270,42 @@ def test_a_change_that_nobody_hinted_at_is_a_conflict_and_not_overwritten(projec
     assert (project.root / "src/a").read_bytes() == b"nobody said so"
 
 
+def test_what_was_left_alone_is_in_the_state_after_the_restore_as_it_is(project: Project):
+    """Nobody hints at it later either: what a restore met by chance would be missed until everything is looked at."""
+    project.write("src/a", b"a2")
+    project.write("src/b", b"b2")
+    project.save()
+    project.write("src/a", b"nobody said so")
+
+    result = project.workspace.restore("1", dirty=[], request="once")
+
+    assert project.captured() == snapshot(project.root)
+    assert result.written == (b"src/b",)
+    again = project.workspace.restored_for("once")
+    assert again is not None
+    assert summary(again) == summary(result)
+
+
+def test_two_names_of_one_file_get_its_mode_back_at_once(project: Project):
+    """The second name has it with the first: that is no change that somebody else made."""
+    os.link(project.root / "src/a", project.root / "twin")
+    project.save()
+    (project.root / "twin").chmod(0o755)
+    project.save()
+
+    result = project.workspace.restore("2", dirty=[])
+
+    assert result.conflicts == ()
+    assert {path: held[0] for path, held in project.captured().items() if path in (b"src/a", b"twin")} == {
+        b"src/a": "file",
+        b"twin": "file",
+    }
+    assert project.captured() == snapshot(project.root)
+    project.workspace.undo(dirty=[])
+    assert project.captured() == snapshot(project.root)
+    assert os.access(project.root / "src/a", os.X_OK)
+
+
 def damage_pack_of(project: Project, before: list[str]) -> None:
     """Overwrite the middle of the packs that are new since `before`."""
     for name in set(project.packs()) - set(before):
