@@ -24,9 +24,20 @@ def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> int:
 
 def read_regular(path: str | os.PathLike[str], limit: int, *, follow: bool = True) -> bytes:
     """The content of a small file; an OSError with EFBIG where it is longer than any that was meant to be there."""
-    with open(open_regular(path, follow=follow), "rb") as file:
+    descriptor = open_regular(path, follow=follow)
+    try:
         # No more than it has: as much memory as is asked for is taken at once.
-        content = file.read(min(limit, os.fstat(file.fileno()).st_size) + 1)
+        content = _read(descriptor, min(limit, os.fstat(descriptor).st_size) + 1)
+    finally:
+        os.close(descriptor)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"longer than {limit:,} bytes", os.fspath(path))
+    return content
+
+
+def _read(descriptor: int, length: int) -> bytes:
+    """So many bytes, or as many as there are. A file object would ask the system twice as much."""
+    content = b""
+    while len(content) < length and (more := os.read(descriptor, length - len(content))):
+        content += more
     return content

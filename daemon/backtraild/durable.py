@@ -10,6 +10,7 @@ if _sync_file_range is not None:
     _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
 _WRITE = 2  # SYNC_FILE_RANGE_WRITE
 
+_PIECE = 1024 * 1024
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -68,11 +69,25 @@ def write_synced(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
     descriptor = os.open(path, _NEW_FILE, mode)
     try:
         with named(path):
-            for part in parts:
-                write_all(descriptor, part)
+            for piece in _gathered(parts):
+                write_all(descriptor, piece)
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same in few pieces: a small file is written by one call."""
+    pieces: list[bytes] = []
+    size = 0
+    for part in parts:
+        pieces.append(part)
+        size += len(part)
+        if size >= _PIECE:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
 
 
 class Replacement:

@@ -1,6 +1,7 @@
 """Is git at work in the repository that a folder belongs to? Only looked at, never touched."""
 
 import os
+import stat
 
 _LOCK = "index.lock"
 _POINTER = "gitdir:"
@@ -34,14 +35,23 @@ def _repository(root: str) -> str | None:
     folder = root
     while True:
         dot_git = os.path.join(folder, ".git")
-        if os.path.isdir(dot_git):
+        mode = _mode(dot_git)
+        if stat.S_ISDIR(mode):
             return dot_git
-        if os.path.isfile(dot_git):
+        if stat.S_ISREG(mode):
             return _pointed_at(dot_git)
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
+
+
+def _mode(path: str) -> int:
+    """What is there; 0 if it is nothing that can be looked at."""
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _pointed_at(dot_git: str) -> str | None:

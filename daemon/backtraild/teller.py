@@ -52,7 +52,7 @@ class Teller:
             del self._owed[0]
         for number in self._history.numbers_after(self._told):
             try:
-                checkpoint = self._history.find(str(number))
+                checkpoint = self._history.recall(number)
             except (StoreDamaged, StoreFailed) as error:
                 if self._may_pass(error, time.monotonic()):
                     self._health.trouble("log", f"Checkpoint {number} can't be told of yet. {error.message}")

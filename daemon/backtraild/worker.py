@@ -35,6 +35,9 @@ from backtraild.timers import Timers
 from backtraild.watch import Dirt, Hub, Interrupted
 
 RETRY_SECONDS = 5.0
+# Who has an answer coming gets it before the worker goes on with its own work, which would take turns with the thread
+# that sends it. So long is that put off, and so long at most where one request follows the other.
+COURTESY_SECONDS, MOST_COURTESY_SECONDS = 0.001, 0.05
 AWAY = "while the folder was not available"
 HALF_WAY = "while a restore had stopped half-way"
 # The workspace is opened again: its folder may be back then, and an interrupted restore is finished or undone.
@@ -77,6 +80,7 @@ class Worker:
         self._circumstance = NOT_WATCHING
         self._retry_at = 0.0
         self._save_at = 0.0  # not before that, while there is no room for it
+        self._courteous_until: float | None = None
         self._timers = Timers(time.monotonic())
         self._stopping = False
         self.paused = entry.paused
@@ -157,7 +161,9 @@ class Worker:
         """Do what is due; how long to wait then."""
         if not self._is_current and self._may_retry():
             self._catch_up()
-        self._answer_requests()
+        if self._answer_requests() and self._is_courteous(time.monotonic()):
+            return COURTESY_SECONDS
+        self._courteous_until = None
         left = self._retry_at - time.monotonic()
         if not self._is_current or left > 0:
             return None if math.isinf(left) else max(0.0, left)
@@ -168,6 +174,11 @@ class Worker:
             return RETRY_SECONDS
         self._succeeded()
         return wait
+
+    def _is_courteous(self, now: float) -> bool:
+        if self._courteous_until is None:
+            self._courteous_until = now + MOST_COURTESY_SECONDS
+        return now < self._courteous_until
 
     def _may_retry(self) -> bool:
         """Whoever asks for something does not wait for the time of the next attempt."""
@@ -274,13 +285,16 @@ class Worker:
         finally:
             self._close()
 
-    def _answer_requests(self) -> None:
+    def _answer_requests(self) -> bool:
+        """Do what was asked for; False if nothing was."""
+        is_asked = False
         keeper = self._keeper
         if keeper is None or not (self._is_current or keeper.facts.checkpoints):
             reasons = " ".join(self.health.reasons) or "The workspace is not ready."
             self._inbox.refuse_all(WorkspaceUnavailable(reasons))
-            return
+            return False
         for request in self._inbox.waiting():
+            is_asked = True
             if self._housekeeper is not None:
                 self._housekeeper.keep_limits()
             if not request.answer.set_running_or_notify_cancel():
@@ -297,6 +311,7 @@ class Worker:
                         keeper.workspace.remedy.met(error)  # the next idle moment is for healing
                 finally:
                     request.answer.set_exception(error)
+        return is_asked
 
     def _succeeded(self) -> None:
         self.health.well("work")

@@ -27,6 +27,7 @@ class Scene:
         for number in (1, 2):
             self.project.write("file", f"content {number}\n" * 50)
             self.project.save()
+        self.project.workspace.store._decoded.clear()  # as after a start: nothing of them is in memory
         self.events: list[Event] = []
         self.log = EventLog(str(folder / "events.db"), self.events.append)
         self.health = Health(lambda *_: None)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from backtrail.errors import NothingToDo
-from backtraild import timers
+from backtraild import timers, worker
 from backtraild.model import Intent
 from support.serving import Site, desk
+from support.watching import eventually
 
 
 @pytest.fixture
@@ -80,3 +81,21 @@ def test_a_request_that_was_given_up_is_not_carried_out(site: Site):
     with pytest.raises(CancelledError):
         given_up.result(0)
     assert done == []
+
+
+def test_an_answer_goes_before_the_workers_own_work_but_not_for_ever(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    """Who waits for an answer need not wait for the tidying up after it; who asks all day must not prevent that."""
+    done: list[str] = []
+    tend = worker.Worker._tend
+    monkeypatch.setattr(worker, "COURTESY_SECONDS", 1.0)
+    monkeypatch.setattr(worker, "MOST_COURTESY_SECONDS", 0.2)
+    monkeypatch.setattr(worker.Worker, "_tend", lambda self: done.append("tended") or tend(self))
+
+    def ask() -> None:
+        site.desk.service.ask(site.id, lambda _: done.append("answered"))
+
+    site.wait_until_settled()
+    eventually(lambda: ask() or done[-2:] == ["answered", "answered"])
+    eventually(lambda: ask() or done.count("tended") >= 2)

@@ -70,6 +70,10 @@ class History:
         """A checkpoint by any of its names, with at most the first thousand changes."""
         return self._parts.store.get(self.number(name))
 
+    def recall(self, number: int) -> Checkpoint:
+        """The same by its number, from memory if this process made it or has read it."""
+        return self._parts.store.recall(number)
+
     def number(self, name: str) -> int:
         """The number of a checkpoint, which may be damaged."""
         return naming.resolve(name, _Names(self._parts, self._recorder), datetime.now(UTC))

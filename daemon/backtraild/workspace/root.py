@@ -16,6 +16,7 @@ class Root:
         self._path = path
         self._database = database
         self._table = table
+        self._remembered: tuple[int, str] | None = None  # of which beginning of the table, and which folder
 
     def check(self) -> str:
         """Which folder is there now, if it can be the workspace.
@@ -33,23 +34,35 @@ class Root:
                 f"The workspace's folder {to_text(self._path)} can't be looked at: {error.strerror}.",
                 "Nothing is recorded as deleted; it is captured again when it is back.",
             ) from error
-        known = self._database.fact(_ROOT)
+        known = self._known()
         if known not in (None, identity):
             self._check_replacement(str(known), identity, names)
         return identity
 
     def is_known(self, identity: str) -> bool:
         """Is it the folder that was looked at last time?"""
-        return self._database.fact(_ROOT) == identity
+        return self._known() == identity
 
     def remember(self, identity: str) -> None:
         """This folder has been looked at."""
         if not self.is_known(identity):
+            self._remembered = None
             self._database.remember(_ROOT, identity)
 
     def adopt(self) -> None:
         """Take whatever folder is there for the workspace: its owner says so."""
+        self._remembered = None
         self._database.connection.execute("DELETE FROM facts WHERE name = ?", (_ROOT,))
+
+    def _known(self) -> str | None:
+        """Which folder it was. A save asks six times: the table is asked once, unless that may be rolled back."""
+        beginnings = self._database.beginnings
+        if self._remembered is not None and self._remembered[0] == beginnings:
+            return self._remembered[1]
+        known = self._database.fact(_ROOT)
+        if known is not None and not self._database.connection.in_transaction:
+            self._remembered = beginnings, known
+        return known
 
     def _check_replacement(self, known: str, identity: str, names: set[bytes]) -> None:
         place = to_text(self._path)
