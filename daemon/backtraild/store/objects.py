@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from backtrail.errors import StoreDamaged
-from backtraild.model import TREE_MODE, Entry, ObjectId
+from backtraild.model import TREE_MODE, Change, Entry, ObjectId
 
 ID_LENGTH = 20
+FEW = 8  # changes that are searched for one by one, since a table of all entries would take longer
 
 Differing = tuple[Mapping[bytes, Entry], Mapping[bytes, Entry]]  # of two trees, what only one of them has
 
@@ -63,6 +64,10 @@ def encode_tree(entries: Mapping[bytes, Entry]) -> bytes:
     return b"".join([_mode_bytes(mode) + name + b"\0" + oid for name, (mode, oid) in ordered])
 
 
+def _entry(name: bytes, entry: Entry) -> bytes:
+    return _mode_bytes(entry.mode) + name + b"\0" + entry.oid
+
+
 def decode_tree(content: bytes) -> dict[bytes, Entry]:
     """The entries of a tree object."""
     found = _ENTRY.findall(content)
@@ -71,19 +76,45 @@ def decode_tree(content: bytes) -> dict[bytes, Entry]:
     return {name: Entry(_mode_number(mode), oid) for mode, name, oid, _ in found}
 
 
+def amend_tree(content: bytes, changes: Mapping[bytes, Change]) -> bytes | None:
+    """The same tree with other entries under names that it has; None where that is not all, or not what it has.
+
+    Nearly every edit is of this sort. Nothing is decoded for it, and nothing sorted: a tenth of the time.
+    """
+    pieces = _entries(content)
+    places = dict(zip(pieces, range(len(pieces)), strict=True)) if len(changes) > FEW else None
+    for name, (old, new) in changes.items():
+        if old is None or new is None or (old.mode == TREE_MODE) != (new.mode == TREE_MODE):
+            return None
+        piece = _entry(name, old)
+        try:
+            place = pieces.index(piece) if places is None else places[piece]
+        except (ValueError, KeyError):
+            return None
+        pieces[place] = _entry(name, new)
+    return b"".join(pieces)
+
+
+def find_folder(content: bytes, name: bytes) -> ObjectId | None:
+    """The tree of one folder in a tree, without decoding the others."""
+    beginning = _mode_bytes(TREE_MODE) + name + b"\0"
+    found = (piece for piece in _entries(content) if piece.startswith(beginning))
+    return next((piece[-ID_LENGTH:] for piece in found), None)
+
+
 def decode_differing(old: bytes, new: bytes) -> Differing:
     """Of each of two trees, the entries that the other one does not have. What both have is never decoded."""
-    before, after = _entries(old), _entries(new)
+    before, after = set(_entries(old)), set(_entries(new))
     return decode_tree(b"".join(before - after)), decode_tree(b"".join(after - before))
 
 
-def _entries(content: bytes) -> set[bytes]:
+def _entries(content: bytes) -> list[bytes]:
     """A tree's entries as they are written in it."""
-    found = _WHOLE_ENTRY.findall(content)
+    found: list[bytes] = _WHOLE_ENTRY.findall(content)
     last = _ENTRY.fullmatch(found[-1]) if found else None
     if last is not None and last[4]:  # where something is no entry, it is the last piece
         raise StoreDamaged(_NO_TREE)
-    return set(found)
+    return found
 
 
 def _mode_bytes(mode: int) -> bytes:

@@ -124,11 +124,11 @@ class Objects:
 
     def read_tree(self, oid: ObjectId) -> dict[bytes, Entry]:
         """A folder's entries; the most recently used folders are kept in memory."""
-        return decode_tree(self._tree(oid))
+        return decode_tree(self.tree_content(oid))
 
     def read_differing_entries(self, old: ObjectId, new: ObjectId) -> Differing:
         """Of each of two folders, the entries that the other one does not have."""
-        return decode_differing(self._tree(old), self._tree(new))
+        return decode_differing(self.tree_content(old), self.tree_content(new))
 
     def keep_tree(self, oid: ObjectId, content: bytes) -> None:
         """Remember a tree, so that the next save reads nothing."""
@@ -170,7 +170,8 @@ class Objects:
         else:
             yield from self._stream(oid, ObjectType.BLOB, place)
 
-    def _tree(self, oid: ObjectId) -> bytes:
+    def tree_content(self, oid: ObjectId) -> bytes:
+        """A folder as it is stored; the most recently used ones are kept in memory."""
         content = self._trees.get(oid)
         if content is None:
             content = b"" if oid == EMPTY_TREE else self.read(oid, ObjectType.TREE)

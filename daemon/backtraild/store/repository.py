@@ -228,7 +228,8 @@ class Store:
         if not changes and base_tree != EMPTY_TREE:
             return base_tree
         with failing("written"):
-            tree = trees.rebuild(base_tree, changes, self.objects.read_tree, write)
+            objects = self.objects
+            tree = trees.rebuild(base_tree, changes, objects.read_tree, write, objects.tree_content)
             if tree == EMPTY_TREE:
                 pack.add(ObjectType.TREE, b"")
         return tree

@@ -3,34 +3,42 @@
 Nothing here recurses: a workspace may be nested deeper than Python's stack.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 
 from backtraild.model import TREE_MODE, Change, Changes, Entry, ObjectId, Path, join_path, split_path
 from backtraild.store.extent import ReadTree, refuse_boundless
-from backtraild.store.objects import EMPTY_TREE, Differing, encode_tree
+from backtraild.store.objects import EMPTY_TREE, Differing, amend_tree, encode_tree, find_folder
 
 # After so many names, or so many bytes of their paths, both trees are measured before any more are told.
 MEASURED_FROM = 50_000
 MEASURED_FROM_BYTES = 16 * 1024 * 1024
 
 WriteTree = Callable[[bytes], ObjectId]
+ReadContent = Callable[[ObjectId], bytes]
+Edits = dict[bytes, Change]  # by name
 ReadDiffering = Callable[[ObjectId, ObjectId], Differing]
 
 
-def rebuild(base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree) -> ObjectId:
-    """The tree `base` with the changes applied. Only folders on the changed paths are read and written."""
-    edits = _edits_by_folder({path: change.new for path, change in changes.items()})
-    bases = _base_trees(base, edits, read)
+def rebuild(
+    base: ObjectId, changes: Changes, read: ReadTree, write: WriteTree, content: ReadContent | None = None
+) -> ObjectId:
+    """The tree `base` with the changes applied. Only folders on the changed paths are read and written.
+
+    `content` gives a tree as it is stored: where a few entries are exchanged, the others need not be decoded.
+    """
+    edits = _edits_by_folder(changes)
+    bases = _base_trees(base, edits, read, content)
     root = base
     for folder in sorted(
         edits, key=_depth, reverse=True
     ):  # the deepest first: their ids go into their parents
-        tree = _edited_tree(bases[folder], edits.pop(folder), read, write)
+        tree = _edited_tree(bases[folder], edits.pop(folder), read, write, content)
         if not folder:
             root = tree
         elif tree != EMPTY_TREE or bases[folder] != EMPTY_TREE:  # else there was no folder and there is none
             parent, name = split_path(folder)
-            _put_folder(edits[parent], name, None if tree == EMPTY_TREE else Entry(TREE_MODE, tree))
+            _put_folder(edits[parent], name, Change(_folder(bases[folder]), _folder(tree)))
     return root
 
 
@@ -83,34 +91,40 @@ def find(tree: ObjectId, path: Path, read: ReadTree) -> Entry | None:
     return entry
 
 
-def _edits_by_folder(entries: Mapping[Path, Entry | None]) -> dict[Path, dict[bytes, Entry | None]]:
+def _edits_by_folder(changes: Changes) -> dict[Path, Edits]:
     """What changes directly in each folder; every ancestor of a changed folder is there too."""
-    edits: dict[Path, dict[bytes, Entry | None]] = {b"": {}}
-    for path, entry in entries.items():
+    edits: dict[Path, Edits] = {b"": {}}
+    for path, change in changes.items():
         folder, name = split_path(path)
         if folder not in edits:
             edits[folder] = {}
             _add_ancestors(folder, edits)
-        edits[folder][name] = entry
+        edits[folder][name] = change
     return edits
 
 
-def _add_ancestors(folder: Path, edits: dict[Path, dict[bytes, Entry | None]]) -> None:
+def _add_ancestors(folder: Path, edits: dict[Path, Edits]) -> None:
     parent = split_path(folder)[0]
     while parent not in edits:
         edits[parent] = {}
         parent = split_path(parent)[0]
 
 
-def _base_trees(base: ObjectId, folders: Iterable[Path], read: ReadTree) -> dict[Path, ObjectId]:
+def _base_trees(
+    base: ObjectId, folders: Collection[Path], read: ReadTree, content: ReadContent | None
+) -> dict[Path, ObjectId]:
     """The tree that each folder has in the base; the empty one where it has none."""
     bases = {b"": base}
+    siblings = Counter(split_path(folder)[0] for folder in folders if folder)
     opened, entries = EMPTY_TREE, dict[bytes, Entry]()
     for folder in sorted(
         folders, key=lambda path: (_depth(path), path)
     ):  # siblings in a row: one read for all
         if folder:
             parent, name = split_path(folder)
+            if content is not None and siblings[parent] == 1:
+                bases[folder] = find_folder(content(bases[parent]), name) or EMPTY_TREE
+                continue
             if bases[parent] != opened:
                 opened, entries = bases[parent], read(bases[parent])
             bases[folder] = _tree_of(entries.get(name))
@@ -118,21 +132,29 @@ def _base_trees(base: ObjectId, folders: Iterable[Path], read: ReadTree) -> dict
 
 
 def _edited_tree(
-    base: ObjectId, edits: dict[bytes, Entry | None], read: ReadTree, write: WriteTree
+    base: ObjectId, edits: Edits, read: ReadTree, write: WriteTree, content: ReadContent | None
 ) -> ObjectId:
+    amended = amend_tree(content(base), edits) if content is not None and edits else None
+    if amended is not None:
+        return write(amended)
     entries = read(base)
-    for name, entry in edits.items():
-        if entry is None:
+    for name, change in edits.items():
+        if change.new is None:
             entries.pop(name, None)
         else:
-            entries[name] = entry
+            entries[name] = change.new
     return write(encode_tree(entries)) if entries else EMPTY_TREE
 
 
-def _put_folder(edits: dict[bytes, Entry | None], name: bytes, tree: Entry | None) -> None:
+def _put_folder(edits: Edits, name: bytes, change: Change) -> None:
     """A folder's new tree goes into its parent, unless a file took the folder's place."""
-    if tree is not None or edits.get(name) is None:
-        edits[name] = tree
+    other = edits.get(name)
+    if change.new is not None or other is None or other.new is None:
+        edits[name] = change
+
+
+def _folder(tree: ObjectId) -> Entry | None:
+    return None if tree == EMPTY_TREE else Entry(TREE_MODE, tree)
 
 
 def _depth(folder: Path) -> int:

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from backtrail.errors import StoreDamaged
 from backtraild.model import EXECUTABLE_MODE, FILE_MODE, SYMLINK_MODE, TREE_MODE, Change, Changes, Entry
 from backtraild.store import trees
-from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, encode_tree, object_id
+from backtraild.store.objects import (
+    EMPTY_TREE,
+    ObjectType,
+    amend_tree,
+    decode_tree,
+    encode_tree,
+    object_id,
+)
 
 Git = Callable[..., bytes]
 Files = dict[bytes, Entry]
@@ -35,7 +43,11 @@ class Memory:
         return oid
 
     def rebuild(self, base: bytes, changes: Changes) -> bytes:
-        return trees.rebuild(base, changes, self.read, self.write)
+        tree = trees.rebuild(base, changes, self.read, self.write)
+        other = Memory()
+        other.trees = self.trees
+        assert trees.rebuild(base, changes, other.read, other.write, self.trees.__getitem__) == tree
+        return tree
 
     def of(self, files: Files) -> bytes:
         return self.rebuild(EMPTY_TREE, difference({}, files))
@@ -94,6 +106,7 @@ entries = st.builds(
 )
 states = st.dictionaries(paths, entries, max_size=12).map(consistent)
 F = Entry(FILE_MODE, b"\1" * 20)
+G = Entry(FILE_MODE, b"\2" * 20)
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +235,39 @@ def test_the_walk_gives_files_and_no_folders() -> None:
         b"s": Entry(SYMLINK_MODE, b"\3" * 20),
         os.path.join(b"d", b"x"): F,
     }
+
+
+def test_a_few_edits_decode_no_tree():
+    """What a save does most: some files have other content, and the folders above them other ids."""
+    memory = Memory()
+    files = {b"a/%d/%d" % (folder, file): F for folder in range(30) for file in range(10)}
+    tree = memory.of(files)
+    changes: Changes = {b"a/7/3": Change(F, Entry(EXECUTABLE_MODE, b"n" * 20)), b"a/7/4": Change(F, G)}
+    memory.calls.clear()
+    edited = trees.rebuild(tree, changes, memory.read, memory.write, memory.trees.__getitem__)
+    assert memory.calls == {"write": 3}
+    assert edited == memory.of(
+        {**files, **{path: change.new for path, change in changes.items() if change.new}}
+    )
+
+
+def test_a_name_that_ends_like_another_is_not_taken_for_it():
+    """Both have the same content, so that one entry's bytes are the end of the other's."""
+    memory = Memory()
+    files = {b"x100644 name": F, b"name": F}
+    tree = memory.of(files)
+    assert memory.rebuild(tree, {b"name": Change(F, G)}) == memory.of({**files, b"name": G})
+
+
+def test_a_row_that_is_behind_its_tree_changes_the_entry_all_the_same():
+    """What the tree has under a name need not be what somebody believes that it has."""
+    memory = Memory()
+    tree = memory.of({b"a/file": F, b"a/other": F})
+    assert memory.rebuild(tree, {b"a/file": Change(G, G)}) == memory.of({b"a/file": G, b"a/other": F})
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"100644 file\0" + b"i" * 20 + b"100644 cut\0short"])
+def test_what_is_no_tree_is_not_amended(content: bytes):
+    """It would be stored again under an id that says that it is sound."""
+    with pytest.raises(StoreDamaged):
+        amend_tree(content, {b"file": Change(F, G)})
