@@ -3,7 +3,7 @@
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)
 if _sync_file_range is not None:
@@ -66,11 +66,30 @@ def hasten(descriptor: int) -> None:
 
 def write_synced(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
     """Create a file with this content, on disk when the call returns. Its name is not yet durable."""
+    _write(path, parts, mode, os.fsync)
+
+
+def write_hastened(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
+    """Create a file with this content, on its way to the disk: for what can be made again after a power cut."""
+    _write(path, parts, mode, hasten)
+
+
+def _write(path: str, parts: Iterable[bytes], mode: int, then: Callable[[int], None]) -> None:
     descriptor = os.open(path, _NEW_FILE, mode)
     try:
         with named(path):
             for piece in _gathered(parts):
                 write_all(descriptor, piece)
+            then(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: str) -> None:
+    """Make what was written to a file survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        with named(path):
             os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -244,6 +244,7 @@ class Worker:
         if keeper is None or housekeeper is None:
             return None
         keeper.tell_new()
+        keeper.workspace.settle()
         keeper.watch_new_folders()
         housekeeper.keep_limits()
         timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle, stop=lambda: self._stopping)

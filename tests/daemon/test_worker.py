@@ -99,3 +99,11 @@ def test_an_answer_goes_before_the_workers_own_work_but_not_for_ever(
     site.wait_until_settled()
     eventually(lambda: ask() or done[-2:] == ["answered", "answered"])
     eventually(lambda: ask() or done.count("tended") >= 2)
+
+
+def test_what_the_answer_did_not_wait_for_is_synced_after_it(site: Site):
+    """The index of a checkpoint's pack: made again after a power cut, but not for hours of checkpoints."""
+    site.write("file", "content")
+    site.desk.service.save(site.id)
+    packing = site.desk.service.ask(site.id, lambda keeper: keeper.workspace.store._packing)
+    eventually(lambda: packing._unsynced == [])

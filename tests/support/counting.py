@@ -47,6 +47,9 @@ def cost_of(service: Service, workspace: str, action: Callable[[Keeper], object]
 def _counted(keeper: Keeper, action: Callable[[Keeper], object]) -> Counter[str]:
     found: Counter[str] = Counter()
     connection = keeper.workspace._parts.database.connection._connection
+    assert keeper.watcher.barrier(
+        10
+    )  # which thread reads the events of what was done before, is left to chance
     before = _kernel()
     with pytest.MonkeyPatch.context() as patch:
         for name in CALLS:

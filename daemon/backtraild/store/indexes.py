@@ -10,7 +10,7 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from backtrail.regular import open_regular
 from backtraild.model import ObjectId
@@ -191,10 +191,15 @@ class Finder:
         for name in names - self._names:
             self._load(name)
 
-    def added(self, name: str) -> None:
-        """Take note of one pack that came."""
-        if name not in self._names:
+    def added(self, name: str, offsets: Mapping[ObjectId, int] | None = None) -> None:
+        """Take note of one pack that came. What is in a small one may be known without its index."""
+        if name in self._names:
+            return
+        if offsets is None:
             self._load(name)
+        else:
+            self._take(name, offsets)
+            self._names.add(name)
 
     def learn(self, oid: ObjectId, place: Place) -> None:
         """An object lies there, though no index tells it."""
@@ -233,7 +238,7 @@ class Finder:
         self._small, self._copies = small, copies
         self._large = {name: index for name, index in self._large.items() if name not in gone}
 
-    def _take(self, name: str, found: dict[ObjectId, int]) -> None:
+    def _take(self, name: str, found: Mapping[ObjectId, int]) -> None:
         for oid, offset in found.items():
             if oid in self._small:
                 self._copies.setdefault(oid, []).append((name, offset))

@@ -118,8 +118,16 @@ class PackWriter:
         packed = self._packed(place)
         return bytes(deflate.decompress(packed[decode_header(packed)[2] :]))
 
-    def finish(self) -> str | None:
-        """Write pack and index, synced, under their final names; the stem of those, or None if empty."""
+    @property
+    def offsets(self) -> dict[ObjectId, int]:
+        """Where in the pack each object begins."""
+        return dict(zip(self._places, self._offsets, strict=True))
+
+    def finish(self, *, is_index_synced: bool = True) -> str | None:
+        """Write pack and index, synced, under their final names; the stem of those, or None if empty.
+
+        The index may be left for the caller to sync: a pack without it is whole, and it is made again from the pack.
+        """
         if not self._offsets:
             self.abandon()
             return None
@@ -128,7 +136,7 @@ class PackWriter:
         index = self._temporary + ".idx"
         parts = encode_index(list(self._places), self._checksums, self._offsets, checksum)
         self._take(sum(map(len, parts)))
-        self._sync_with(index, parts)
+        self._sync_with(index, parts, durable.write_synced if is_index_synced else durable.write_hastened)
         # git looks for the index first: when that has its name, the pack must already have its own.
         os.rename(self._temporary, stem + ".pack")
         os.rename(index, stem + ".idx")
@@ -236,10 +244,12 @@ class PackWriter:
         self._spill()
         return checksum
 
-    def _sync_with(self, index: str, parts: list[bytes]) -> None:
+    def _sync_with(
+        self, index: str, parts: list[bytes], write: Callable[[str, list[bytes], int], None]
+    ) -> None:
         """Write the index too, and make both durable, which the file system does in one go."""
         durable.hasten(self._descriptor)
-        durable.write_synced(index, parts, 0o400)
+        write(index, parts, 0o400)
         with durable.named(self._temporary):
             os.fsync(self._descriptor)
         self._close()

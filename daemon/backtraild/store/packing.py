@@ -1,15 +1,21 @@
 """Where new packs begin: what need not be written again, how much may be written, and what upkeep must not let go."""
 
+import contextlib
 import functools
 import os
 import weakref
 from collections.abc import Callable, Iterable
 
+from backtraild import durable
 from backtraild.model import ObjectId
 from backtraild.store import aside
+from backtraild.store.indexes import SMALL_PACK
 from backtraild.store.pack import PackWriter
 from backtraild.store.reader import Objects
 from backtraild.store.tidying import UPKEEP_PREFIX
+
+# Indexes that a power cut may take. They are made again at the next start, of which each takes a little time.
+MOST_UNSYNCED = 4
 
 Room = Callable[[int], None]
 """May so many more bytes be written? Raises if not."""
@@ -34,6 +40,7 @@ class Packing:
         self._used: set[ObjectId] | None = None
         self._wanted: weakref.WeakKeyDictionary[PackWriter, set[ObjectId]] = weakref.WeakKeyDictionary()
         self._bytes: int | None = None
+        self._unsynced: list[str] = []
         self.room: Room | None = None
 
     def begin(self, *, afresh: bool = False) -> PackWriter:
@@ -50,10 +57,25 @@ class Packing:
 
     def finish(self, pack: PackWriter) -> None:
         """Give a pack its name, durably, and take note of it."""
-        stem = pack.finish()
+        is_small = len(pack) <= SMALL_PACK
+        stem = pack.finish(is_index_synced=not is_small)
         if stem is not None:
-            self._objects.added(stem)
+            self._objects.added(stem, pack.offsets if is_small else None)
+            if is_small:
+                self._leave_unsynced(stem + ".idx")
         self.use(*self._wanted.pop(pack, ()))
+
+    def settle(self) -> None:
+        """Make durable what nobody waited for: the indexes of the newest packs."""
+        while self._unsynced:
+            with contextlib.suppress(FileNotFoundError):  # merged into another one meanwhile
+                durable.sync_file(self._unsynced[-1])
+            self._unsynced.pop()
+
+    def _leave_unsynced(self, index: str) -> None:
+        self._unsynced.append(index)
+        if len(self._unsynced) > MOST_UNSYNCED:
+            self.settle()
 
     @property
     def bytes(self) -> int:

@@ -8,7 +8,7 @@ stop the daemon at every start. Here the worst that damaged bytes can do is an e
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from backtraild.model import ObjectId
@@ -77,9 +77,9 @@ class Packs:
         """Let go of the files: a deleted one takes space as long as it is open."""
         self._files.clear()
 
-    def added(self, name: str) -> None:
+    def added(self, name: str, offsets: Mapping[ObjectId, int] | None = None) -> None:
         """Take note of one pack that came."""
-        self._finder.added(name)
+        self._finder.added(name, offsets)
 
     @property
     def unread(self) -> tuple[OSError, ...]:

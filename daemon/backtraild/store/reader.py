@@ -8,7 +8,7 @@ memory.
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import Entry, ObjectId
@@ -67,9 +67,9 @@ class Objects:
         """Is this object in a pack?"""
         return self._packs.has(oid)
 
-    def added(self, stem: str) -> None:
-        """Take note of a finished pack, without listing the folder for it."""
-        self._packs.added(os.path.basename(stem))
+    def added(self, stem: str, offsets: Mapping[ObjectId, int] | None = None) -> None:
+        """Take note of a finished pack, without listing the folder for it; nor reading its index, if that is known."""
+        self._packs.added(os.path.basename(stem), offsets)
 
     def close(self) -> None:
         """Let go of the packs."""

@@ -168,6 +168,11 @@ class Store:
         with failing("written"):
             self._packing.finish(pack)
 
+    def settle(self) -> None:
+        """Make durable what no answer waits for, because it would be made again after a power cut."""
+        with failing("written"):
+            self._packing.settle()
+
     def commit_of(self, number: int) -> str | None:
         """The commit that a checkpoint's ref holds; None where it is missing or damaged."""
         with failing("read"):

@@ -1,10 +1,11 @@
 """The face of one workspace."""
 
+import contextlib
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from backtrail.errors import NothingToDo
+from backtrail.errors import BacktrailError, NothingToDo
 from backtraild.meter import Meter, silent
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
 from backtraild.redaction import Redactor
@@ -79,6 +80,7 @@ class Workspace:
             self._parts.database.close()
             raise
         self.store, self.room = self._parts.store, self._parts.room
+        self.settle = self.store.settle
         self.rubbish = Rubbish(self._parts, self._recorder)
         self.restore = self._restorer.restore
         self.preview = self._restorer.preview
@@ -88,6 +90,8 @@ class Workspace:
 
     def close(self) -> None:
         """Let go of the store."""
+        with contextlib.suppress(BacktrailError):  # what it is about is made again
+            self.settle()
         self._parts.database.close()
         self._parts.store.objects.close()
 

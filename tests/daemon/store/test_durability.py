@@ -14,7 +14,7 @@ import pytest
 
 from backtrail.errors import StoreFailed
 from backtraild import durable
-from backtraild.store import Store, pack, refs, repository
+from backtraild.store import Store, pack, packing, refs, repository
 from support import faults
 from support.disk import fsck
 from support.drafts import save
@@ -216,8 +216,8 @@ def traced(git_dir: Path, what: str, log: Path) -> list[str]:
 def test_content_is_durable_before_its_ref_and_the_ref_before_the_answer(
     git_dir: Path, tmp_path: Path
 ) -> None:
-    """A power cut at any line of this list finds the old state or the new. Five syncs: pack, index, their
-    folder, the ref, its folder; one more would make every save slower, one less would make it a lie."""
+    """A power cut at any line of this list finds the old state or the new. Four syncs: pack, its folder, the
+    ref, its folder; one more would make every save slower, one less would make it a lie. The index can wait."""
     store = Store.create(str(git_dir))
     save(store, {b"folder/a": b"1", b"folder/b": b"2"})
     lines = traced(git_dir, "save", tmp_path / "trace")
@@ -226,7 +226,6 @@ def test_content_is_durable_before_its_ref_and_the_ref_before_the_answer(
     )
     steps = [step for step in map(summary, lines[begin + 1 : end]) if step]
     assert steps == [
-        "sync objects/pack/tmp_pack.idx",
         "sync objects/pack/tmp_pack",
         "rename objects/pack/tmp_pack -> objects/pack/pack.pack",
         "rename objects/pack/tmp_pack.idx -> objects/pack/pack.idx",
@@ -235,6 +234,51 @@ def test_content_is_durable_before_its_ref_and_the_ref_before_the_answer(
         "rename ref-2.tmp -> refs/checkpoints/2",
         "sync refs/checkpoints",
     ]
+
+
+@pytest.mark.parametrize("left", [None, b"", b"\0" * 1272], ids=["no name", "no content", "no bytes"])
+def test_an_index_that_a_power_cut_took_is_made_again(git_dir: Path, left: bytes | None) -> None:
+    """It is not waited for, so whatever a file system leaves of it must not cost the checkpoint."""
+    store = Store.create(str(git_dir))
+    save(store, {b"a": b"first"})
+    made = save(store, {b"a": b"second"})
+    for index in (git_dir / "objects/pack").glob("*.idx"):
+        content = index.read_bytes()
+        index.unlink()
+        if left is not None:
+            index.write_bytes(left[: len(content)])
+    reopened = Store(str(git_dir))
+    assert reopened.get(made.number).id == made.id
+    assert not any(mended.is_loss for mended in reopened.mended)
+    fsck(git_dir)
+
+
+def test_indexes_that_nobody_waited_for_are_synced_soon(
+    git_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut would leave hundreds of them to be made again, and the start would take as long."""
+    synced: list[str] = []
+    sync = durable.sync_file
+    monkeypatch.setattr(durable, "sync_file", lambda path: synced.append(path) or sync(path))
+    store = Store.create(str(git_dir))
+    save(store, {b"a": b"first"})
+    assert synced == []
+    store.settle()
+    assert synced == list(map(str, (git_dir / "objects/pack").glob("*.idx")))
+    for number in range(packing.MOST_UNSYNCED + 1):
+        save(store, {b"a": b"%d" % number})
+    assert len(synced) == packing.MOST_UNSYNCED + 2
+    store.settle()
+    assert len(synced) == packing.MOST_UNSYNCED + 2
+
+
+def test_an_index_that_is_gone_need_not_be_synced(git_dir: Path) -> None:
+    """Maintenance has merged its pack into another one."""
+    store = Store.create(str(git_dir))
+    save(store, {b"a": b"first"})
+    for index in (git_dir / "objects/pack").glob("*.idx"):
+        index.unlink()
+    store.settle()
 
 
 def summary(line: str) -> str:
