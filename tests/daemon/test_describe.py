@@ -5,7 +5,6 @@ import subprocess
 import time
 from pathlib import Path
 
-import pygit2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -474,7 +473,7 @@ def test_text_that_only_grew_or_shrank_at_its_end_is_not_compared(
     monkeypatch: pytest.MonkeyPatch, old: bytes, new: bytes, counts: tuple[int, int]
 ):
     """Logs and lists do just that, and a thousand of them at once are told in no time."""
-    monkeypatch.setattr(pygit2, "Patch", None)
+    monkeypatch.setattr(patch, "_libgit2", None)
     change = only({b"p": (FILE_MODE, old)}, {b"p": (FILE_MODE, new)})
     assert (change.insertions, change.deletions) == counts
 

@@ -17,6 +17,7 @@ from backtraild.store.patch import MAX_COMPARED_BYTES, ContentSource, Pair, edit
 from backtraild.store.pending import PendingContent
 from backtraild.store.reader import Objects
 from backtraild.store.reading import StoreReader
+from backtraild.store.recent import RecentContent
 from backtraild.store.record import LISTED_CHANGES, Draft, check_message, check_request
 from backtraild.store.repository import Store
 from backtraild.store.swapping import discard_upkeep
@@ -45,6 +46,7 @@ __all__ = [
     "Pair",
     "PendingContent",
     "Problem",
+    "RecentContent",
     "Store",
     "StoreReader",
     "Swept",

@@ -5,6 +5,7 @@ Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothin
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from backtraild.model import SYMLINK_MODE, Changes, Entry, ObjectId, Path
@@ -122,12 +123,18 @@ def compare(old: bytes, new: bytes, context: int = 3) -> "pygit2.Patch | None":
     """The difference of two texts line by line, or None where finding it could stall the daemon."""
     if min(_lines_apart(old, new)) > MAX_COMPARED_LINES:
         return None
-    import pygit2  # here, because it is a fifth of a daemon's start, and most starts find nothing to compare
+    create, flags = _libgit2()
+    return create(old, new, flag=flags, context_lines=context)
+
+
+@cache
+def _libgit2() -> tuple[Callable[..., "pygit2.Patch"], int]:
+    """What compares, and how. Loaded when needed: it is a fifth of a start, and most starts find nothing to compare."""
+    import pygit2
     from pygit2.enums import DiffOption
 
     # Whether content is text is decided here, by git's rule, so libgit2 must not decide again.
-    flags = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
-    return pygit2.Patch.create_from(old, new, flag=flags, context_lines=context)
+    return pygit2.Patch.create_from, int(DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC)
 
 
 class Edit(NamedTuple):

@@ -3,6 +3,7 @@
 from backtraild.model import ObjectId
 from backtraild.store.pack import PackWriter
 from backtraild.store.reader import Objects
+from backtraild.store.recent import RecentContent
 
 
 class PendingContent:
@@ -10,18 +11,18 @@ class PendingContent:
 
     def __init__(self, pack: PackWriter, objects: Objects) -> None:
         self._pack = pack
-        self._objects = objects
+        self._stored = RecentContent(objects)
 
     def size(self, oid: ObjectId) -> int:
         """Length of a blob."""
         size = self._pack.blob_size(oid)
-        return self._objects.size(oid) if size is None else size
+        return self._stored.size(oid) if size is None else size
 
     def lines(self, oid: ObjectId) -> int | None:
         """How many lines a blob has, counted when it was captured."""
-        return self._pack.blob_lines(oid) if oid in self._pack.ids else self._objects.lines(oid)
+        return self._pack.blob_lines(oid) if oid in self._pack.ids else self._stored.lines(oid)
 
     def read(self, oid: ObjectId) -> bytes:
         """A blob's whole content."""
         content = self._pack.read_blob(oid)
-        return self._objects.read_blob(oid) if content is None else content
+        return self._stored.read(oid) if content is None else self._stored.remember(oid, content)

@@ -35,6 +35,7 @@ STREAM_FROM = 8 * 1024 * 1024
 # A tree of every save goes in: this is full, and memory does not grow any more, after some thousand saves.
 TREE_CACHE_BYTES = 4 * 1024 * 1024
 REMEMBERED_BYTES = 64 * 1024 * 1024
+RECENT_BYTES = 1024 * 1024
 
 _CHANGED = "its content has changed"
 _OTHER_TYPE = "it has another type than expected"
@@ -50,6 +51,7 @@ class Objects:
         self._packs = Packs(os.path.join(self._folder, "pack"))
         self._packs.refresh()
         self._trees: Kept[ObjectId, bytes] = Kept(TREE_CACHE_BYTES)
+        self.recent: Kept[ObjectId, bytes] = Kept(RECENT_BYTES)  # contents, for who compares them
         # What was measured last: whoever asks how large something is reads it next.
         self._sized: tuple[ObjectId, Place, Located] | None = None
         self._remembered: Kept[ObjectId, bytes] | None = None
@@ -79,6 +81,7 @@ class Objects:
         """Take note of packs that came and went, and forget what was read."""
         self._packs.refresh()
         self._trees.clear()
+        self.recent.clear()
         self._sized = None
 
     def commits(self) -> Iterator[tuple[ObjectId, bytes]]:

@@ -26,6 +26,7 @@ from backtraild.store import (
     Comparisons,
     ContentSource,
     Kept,
+    RecentContent,
     describe,
     measure,
     pairs,
@@ -167,7 +168,8 @@ class History:
         found = self._diffs.get(question)
         if found is None:
             changes = restrict(self._parts.changes_between(before.tree, after.tree), paths)
-            found = self._diff(before.id, after.id, changes, self._parts.store.objects, text)
+            content = RecentContent(self._parts.store.objects)
+            found = self._diff(before.id, after.id, changes, content, text)
             self._diffs.keep(question, found, len(found.text) + _FILE_BYTES * (1 + len(found.files)))
         return found
 
