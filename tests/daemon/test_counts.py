@@ -116,6 +116,22 @@ def test_saving_one_file_costs_the_same_among_500_and_among_50_000(sites: list[S
     assert cost[OBJECTS] <= 2, "what the file was, and the checkpoint before"
 
 
+def test_a_new_file_in_a_flat_folder_costs_no_more_for_all_that_are_there(tmp_path: Path):
+    """A folder of 10,000 images or mails: a save there writes what changed, not what is known of all of them."""
+    root = tmp_path / "flat"
+    root.mkdir()
+    (root / "00000").write_bytes(b"content\n")
+    for number in range(1, 10_000):
+        os.link(root / "00000", root / f"{number:05d}")
+    with desk(tmp_path, auto_checkpoint=False) as alone:
+        site = alone.watch("flat", settings={"auto_checkpoint": False}, force=True)
+        site.write("05000 and a half", b"new\n")
+        cost = _cost(site, requests.save())
+
+    # Nearly all of it is the folder's own tree, which git keeps as one object.
+    assert cost[WRITTEN] < 96 * 1024
+
+
 def test_restoring_one_file_costs_the_same_among_500_and_among_50_000(sites: list[Site]):
     """To undo a slip must not take longer in a large project: it is when somebody waits most."""
     costs = []

@@ -17,7 +17,7 @@ from backtraild.model import (
     Placed,
     SkipReason,
 )
-from backtraild.state import Row, Stat
+from backtraild.state import READ_AGAIN, Row, Stat
 
 ATTEMPTS = 3
 WHOLE_UP_TO = 1024 * 1024
@@ -64,7 +64,7 @@ def git_mode(mode: int) -> int | None:
 
 def is_unchanged(known: Row, status: os.stat_result, max_size: int) -> bool:
     """Does the file system show the file exactly as when it was captured, and would it be captured again?"""
-    _, mode, _, size, mtime_ns, ctime_ns, inode = known
+    mode, _, size, mtime_ns, ctime_ns, inode = known
     return (
         ctime_ns == status.st_ctime_ns
         and (mtime_ns == status.st_mtime_ns or mtime_ns == in_64_bits(status.st_mtime_ns))
@@ -260,7 +260,7 @@ def _read_row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -
 def _row(status: os.stat_result, oid: ObjectId, *, settled: bool) -> Stat:
     """What the stat table keeps; what is not settled never matches, and the next look reads it again."""
     # A change time that the table can't hold means a clock that is centuries off: such a file is read again.
-    ctime = status.st_ctime_ns if settled and status.st_ctime_ns < 2**63 else -1
+    ctime = status.st_ctime_ns if settled and status.st_ctime_ns < 2**63 else READ_AGAIN
     mode = git_mode(status.st_mode) or FILE_MODE
     return Stat(mode, oid, status.st_size, in_64_bits(status.st_mtime_ns), ctime, status.st_ino)
 

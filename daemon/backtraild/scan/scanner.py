@@ -36,7 +36,7 @@ from backtraild.scan.glance import Glance, glance
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.trail import Trail
 from backtraild.scan.way import Way
-from backtraild.state import Skips, Stat, StatTable, as_stat
+from backtraild.state import Skips, Stat, StatTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Scanner:
                 if nested:
                     self._forget_below(path)
                 self._observer.leave(path, frozenset())
-                if known is None or not is_unchanged((name, *known), status, self._limits.max_file_size):
+                if known is None or not is_unchanged(known, status, self._limits.max_file_size):
                     return self._look_at_file(place, name, path, status, known)
         return None
 
@@ -247,7 +247,7 @@ class Scanner:
         self._found.size += seen.unchanged_size
         if seen.shut or seen.differing:
             self._look_closer(place, seen)
-        self._forget_files(path, {name: as_stat(row) for name, row in known.items()})
+        self._forget_files(path, {name: Stat._make(row) for name, row in known.items()})
         self._found.visited.add(path)
         self._check_limits()
         self._progress(self._found.files)
@@ -260,7 +260,7 @@ class Scanner:
         rows: list[tuple[bytes, Stat]] = []
         for name, status, known in seen.differing:
             path = join_path(place.path, name)
-            row = self._look_at_file(place, name, path, status, None if known is None else as_stat(known))
+            row = self._look_at_file(place, name, path, status, None if known is None else Stat._make(known))
             if row is not None:
                 rows.append((name, row))
         self._table.put(place.path, rows)

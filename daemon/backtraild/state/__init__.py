@@ -3,6 +3,7 @@
 Everything in it can be made again from git and from the disk: it is thrown away when it is damaged.
 """
 
+from backtraild.state.bundle import READ_AGAIN, Row, Stat
 from backtraild.state.connection import Connection, TableLost
 from backtraild.state.database import Database
 from backtraild.state.eventlog import EventLog
@@ -10,9 +11,10 @@ from backtraild.state.eventquery import EventQuery
 from backtraild.state.index import Index, Query
 from backtraild.state.listing import listed_checkpoints
 from backtraild.state.skips import Skips
-from backtraild.state.stats import Row, Stat, StatTable, as_stat
+from backtraild.state.stats import StatTable
 
 __all__ = [
+    "READ_AGAIN",
     "Connection",
     "Database",
     "EventLog",
@@ -24,6 +26,5 @@ __all__ = [
     "Stat",
     "StatTable",
     "TableLost",
-    "as_stat",
     "listed_checkpoints",
 ]

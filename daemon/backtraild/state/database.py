@@ -9,16 +9,15 @@ from backtraild.model import Path
 from backtraild.state.connection import Connection, TableLost, is_damage, table_failed, table_lost
 from backtraild.state.strangers import SUFFIXES, discard_strangers
 
-VERSION = 3
+VERSION = 4
 _WAL_BYTES = 1024 * 1024
 
 _SCHEMA = """
 CREATE TABLE files (
-    folder BLOB NOT NULL, name BLOB NOT NULL,
-    mode INTEGER NOT NULL, oid BLOB NOT NULL,
-    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    PRIMARY KEY (folder, name)
-) WITHOUT ROWID;
+    id INTEGER PRIMARY KEY, folder BLOB NOT NULL, first BLOB NOT NULL,
+    count INTEGER NOT NULL, size INTEGER NOT NULL, bundle BLOB NOT NULL
+);
+CREATE UNIQUE INDEX files_by_place ON files (folder, first);
 CREATE TABLE skips (path BLOB PRIMARY KEY, size INTEGER NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE checkpoints (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL, time_us INTEGER NOT NULL,

@@ -1,47 +1,34 @@
 """The stat table: what each captured file looked like when its content was read.
 
-Between transactions its rows are exactly the files of one tree, whose id is remembered beside them.
+Between transactions its rows are exactly the files of one tree, whose id is remembered beside them. They lie in bundles
+of neighbouring files, so that a change costs one bundle, however many files its folder has.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from backtraild.model import Changes, Entry, ObjectId, Path, join_path, split_path
+from backtraild.model import Changes, Entry, Path, split_path
+from backtraild.state.bundle import READ_AGAIN, Row, Stat, pack, split, unpack
 from backtraild.state.connection import Connection
-from backtraild.state.database import Database, borders
+from backtraild.state.database import Database
 
 _TREE, _FILES = "tree", "files"
-_ASKED_AT_ONCE = 500  # SQLite takes so many arguments everywhere, and more in newer versions only
-# SQLite's || makes text, which never compares equal to a blob: the borders are made in Python.
-_BELOW = "(folder = ?1 OR (folder >= ?2 AND folder < ?3))"
+# The bundle that a name of a folder belongs to, and the one after it, whose first name is the border between them.
+_AROUND = """
+SELECT id, first, bundle FROM files WHERE folder = ?1 AND first >= COALESCE(
+    (SELECT MAX(first) FROM files WHERE folder = ?1 AND first <= ?2), x''
+) ORDER BY first LIMIT 2
+"""
 
 
-class Stat(NamedTuple):
-    """A captured file: what git knows of it, and how the file system showed it.
+class _Place(NamedTuple):
+    """Where rows of a folder belong that stand together."""
 
-    `ctime_ns` is -1 where the file may have changed since without showing it: read it again.
-    """
-
-    mode: int
-    oid: ObjectId
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-    @property
-    def entry(self) -> Entry:
-        """The part that goes into a tree."""
-        return Entry(self.mode, self.oid)
-
-
-# A name and the fields of its Stat, as SQLite gives them.
-Row = tuple[bytes, int, ObjectId, int, int, int, int]
-
-
-def as_stat(row: Row) -> Stat:
-    """The row without its name."""
-    return Stat._make(row[1:])
+    id: int | None  # of their bundle, if there is one
+    first: bytes | None
+    rows: dict[bytes, Row]
+    end: bytes | None  # the first name of the bundle after it
 
 
 class StatTable:
@@ -72,77 +59,69 @@ class StatTable:
 
     def folder(self, folder: Path) -> dict[bytes, Stat]:
         """All files directly in a folder."""
-        return {name: as_stat(row) for name, row in self.rows(folder).items()}
+        return {name: Stat._make(row) for name, row in self.rows(folder).items()}
 
     def rows(self, folder: Path) -> dict[bytes, Row]:
-        """The same as it comes from the disk: a look compares every file and has a use for few of the values."""
-        rows = self._connection.execute(
-            "SELECT name, mode, oid, size, mtime_ns, ctime_ns, inode FROM files WHERE folder = ?", (folder,)
-        )
-        return {row[0]: row for row in rows.fetchall()}
+        """The same without making values of them."""
+        key = _key(folder)
+        found = self._connection.execute("SELECT bundle FROM files WHERE folder = ?", (key,)).fetchall()
+        rows: dict[bytes, Row] = {}
+        for (bundle,) in found:
+            rows.update(self._unpacked(key, bundle))
+        return rows
 
     def get(self, path: Path) -> Stat | None:
         """One file."""
-        row = self._connection.execute(
-            "SELECT mode, oid, size, mtime_ns, ctime_ns, inode FROM files WHERE folder = ? AND name = ?",
-            split_path(path),
-        ).fetchone()
-        return None if row is None else Stat._make(row)
+        folder, name = split_path(path)
+        return self.some(folder, [name]).get(name)
 
-    def some(self, folder: Path, names: Sequence[bytes]) -> dict[bytes, Stat]:
+    def some(self, folder: Path, names: Iterable[bytes]) -> dict[bytes, Stat]:
         """Those of these files of a folder that there are."""
-        found: dict[bytes, Stat] = {}
-        for start in range(0, len(names), _ASKED_AT_ONCE):
-            asked = names[start : start + _ASKED_AT_ONCE]
-            where = f"folder = ? AND name IN ({', '.join('?' * len(asked))})"
-            query = f"SELECT name, mode, oid, size, mtime_ns, ctime_ns, inode FROM files WHERE {where}"  # noqa: S608
-            rows = self._connection.execute(query, (folder, *asked))
-            found.update((row[0], Stat._make(row[1:])) for row in rows)
-        return found
+        return {
+            name: Stat._make(place.rows[name])
+            for place, here in self._places(folder, names)
+            for name in here
+            if name in place.rows
+        }
 
     def has_below(self, folder: Path) -> bool:
         """Is there a file in any folder inside this one?"""
-        where = "folder >= ? AND folder < ?" if folder else "folder > ?"
-        query = f"SELECT EXISTS (SELECT 1 FROM files WHERE {where})"  # noqa: S608
-        arguments = borders(folder) if folder else (b"",)
-        return bool(self._connection.execute(query, arguments).fetchone()[0])
+        query = "SELECT EXISTS (SELECT 1 FROM files WHERE folder > ? AND folder < ?)"
+        return bool(self._connection.execute(query, _borders(folder)).fetchone()[0])
 
     def put(self, folder: Path, stats: Iterable[tuple[bytes, Stat]]) -> None:
         """Add or replace files of a folder."""
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO files (folder, name, mode, oid, size, mtime_ns, ctime_ns, inode)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(folder, name, *stat) for name, stat in stats],
-        )
+        added = dict(stats)
+        for place, names in self._places(folder, added):
+            self._replace(folder, place, place.rows | {name: added[name] for name in names})
 
     def remove(self, folder: Path, names: Iterable[bytes]) -> None:
         """Forget files of a folder."""
-        rows = [(folder, name) for name in names]
-        self._connection.executemany("DELETE FROM files WHERE folder = ? AND name = ?", rows)
+        for place, here in self._places(folder, names):
+            gone = frozenset(here)
+            kept = {name: row for name, row in place.rows.items() if name not in gone}
+            if len(kept) < len(place.rows):
+                self._replace(folder, place, kept)
 
     def below(self, folder: Path) -> Iterator[tuple[Path, Stat]]:
         """Every file in a folder and the folders in it."""
-        where, arguments = _scope(folder)
-        rows = self._connection.execute(
-            f"SELECT folder, name, mode, oid, size, mtime_ns, ctime_ns, inode FROM files WHERE {where}",  # noqa: S608
-            arguments,
-        )
-        for row in rows:
-            yield join_path(row[0], row[1]), Stat._make(row[2:])
+        query = "SELECT folder, bundle FROM files WHERE folder >= ? AND folder < ?"
+        for key, bundle in self._connection.execute(query, _borders(folder)).fetchall():
+            for name, row in self._unpacked(key, bundle).items():
+                yield key[1:] + name, Stat._make(row)
 
     def folders_below(self, folder: Path) -> list[Path]:
         """The folder and all below it that have files."""
-        where, arguments = _scope(folder)
-        rows = self._connection.execute(f"SELECT DISTINCT folder FROM files WHERE {where}", arguments)  # noqa: S608
-        return [row[0] for row in rows]
+        query = "SELECT DISTINCT folder FROM files WHERE folder >= ? AND folder < ?"
+        return [_folder(key) for (key,) in self._connection.execute(query, _borders(folder))]
 
     def count(self, path: Path) -> int:
         """How many files there are at a path and below it."""
         if not path:
             return self.files
-        where, arguments = _scope(path)
-        query = f"SELECT COUNT(*) FROM files WHERE {where} OR (folder = ?4 AND name = ?5)"  # noqa: S608
-        return int(self._connection.execute(query, (*arguments, *split_path(path))).fetchone()[0])
+        query = "SELECT COALESCE(SUM(count), 0) FROM files WHERE folder >= ? AND folder < ?"
+        below = int(self._connection.execute(query, _borders(path)).fetchone()[0])
+        return below + (self.get(path) is not None)
 
     def size(self) -> int:
         """The size of all files together."""
@@ -150,23 +129,83 @@ class StatTable:
 
     def follow(self, changes: Changes, tree: str) -> None:
         """Turn the rows into those of another tree; what differs will be read again at the next look."""
+        folders: dict[Path, dict[bytes, Entry | None]] = {}
         for path, change in changes.items():
             folder, name = split_path(path)
-            if change.new is None:
-                self.remove(folder, [name])
-            else:
-                self.put(folder, [(name, Stat(change.new.mode, change.new.oid, 0, 0, -1, 0))])
+            folders.setdefault(folder, {})[name] = change.new
+        for folder, entries in folders.items():
+            self.remove(folder, [name for name, entry in entries.items() if entry is None])
+            self.put(folder, [(name, _unread(entry)) for name, entry in entries.items() if entry is not None])
         self.adopt(tree, changes)
 
     def distrust(self) -> None:
         """Whatever the files look like, the next look reads all of them."""
-        self._connection.execute("UPDATE files SET ctime_ns = -1")
+        for folder in self.folders_below(b""):
+            stats = self.folder(folder).items()
+            self.put(folder, [(name, stat._replace(ctime_ns=READ_AGAIN)) for name, stat in stats])
 
     def clear(self) -> None:
         """Forget everything."""
         self._connection.execute("DELETE FROM files")
         self._connection.execute("DELETE FROM facts WHERE name IN (?, ?)", (_TREE, _FILES))
 
+    def _places(self, folder: Path, names: Iterable[bytes]) -> Iterator[tuple[_Place, list[bytes]]]:
+        """The bundles that names of a folder belong to, each with those names."""
+        left = sorted(names)
+        while left:
+            place = self._around(folder, left[0])
+            count = len(left) if place.end is None else bisect_left(left, place.end)
+            yield place, left[:count]
+            left = left[count:]
 
-def _scope(folder: Path) -> tuple[str, tuple[Path, ...]]:
-    return (_BELOW, (folder, *borders(folder))) if folder else ("TRUE", ())
+    def _around(self, folder: Path, name: bytes) -> _Place:
+        key = _key(folder)
+        found = self._connection.execute(_AROUND, (key, name)).fetchall()
+        if not found:
+            return _Place(None, None, {}, None)
+        number, first, bundle = found[0]
+        end = found[1][1] if len(found) > 1 else None
+        return _Place(number, first, self._unpacked(key, bundle), end)
+
+    def _unpacked(self, key: bytes, bundle: bytes) -> dict[bytes, Row]:
+        with self._connection.failing:
+            return unpack(key, bundle)
+
+    def _replace(self, folder: Path, place: _Place, rows: Mapping[bytes, Row]) -> None:
+        """Write a bundle again, as several where it has become too large, and not at all where it is empty."""
+        key = _key(folder)
+        parts = [(next(iter(part)), _size(part), len(part), pack(key, part)) for part in split(rows)]
+        if len(parts) == 1 and parts[0][0] == place.first:  # its place stays, and so does the index of places
+            query = "UPDATE files SET size = ?, count = ?, bundle = ? WHERE id = ?"
+            self._connection.execute(query, (*parts[0][1:], place.id))
+            return
+        if place.id is not None:
+            self._connection.execute("DELETE FROM files WHERE id = ?", (place.id,))
+        self._connection.executemany(
+            "INSERT INTO files (folder, first, size, count, bundle) VALUES (?, ?, ?, ?, ?)",
+            [(key, *part) for part in parts],
+        )
+
+
+def _unread(entry: Entry) -> Stat:
+    """A file whose content is known and whose looks are not."""
+    return Stat(entry.mode, entry.oid, size=0, mtime_ns=0, ctime_ns=READ_AGAIN, inode=0)
+
+
+def _size(rows: Mapping[bytes, Row]) -> int:
+    return sum([row[2] for row in rows.values()])
+
+
+def _key(folder: Path) -> bytes:
+    """A folder as it stands in the table: between slashes, so that all that is in it stands behind it, in one range."""
+    return b"/" + folder + b"/" if folder else b"/"
+
+
+def _folder(key: bytes) -> Path:
+    return key[1:-1]
+
+
+def _borders(folder: Path) -> tuple[bytes, bytes]:
+    """Where that range begins and where it has ended: the byte after the slash is 0."""
+    key = _key(folder)
+    return key, key[:-1] + b"0"

@@ -1,15 +1,24 @@
 """The stat table and the list of skipped files: names are bytes, and folders have exact borders."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from backtraild.model import EXECUTABLE_MODE, FILE_MODE, Change, Entry, Skipped, SkipReason, split_path
-from backtraild.state import Database, Skips, Stat, StatTable
+from backtraild.model import (
+    EXECUTABLE_MODE,
+    FILE_MODE,
+    Change,
+    Entry,
+    Skipped,
+    SkipReason,
+    join_path,
+    split_path,
+)
+from backtraild.state import Database, Skips, Stat, StatTable, TableLost
 
 # Around `/` in the order of bytes stand `.` and `0`; the end of the bytes is 0xff.
 TRICKY = [
@@ -133,6 +142,93 @@ def test_the_tree_is_remembered_beside_the_rows(table: StatTable, database: Data
     assert (table.tree, table.files) == ("cd" * 20, 2)
     table.adopt("ef" * 20, {b"a": Change(some, None), b"b": Change(some, some)})
     assert (table.tree, table.files) == ("ef" * 20, 1)
+
+
+folders = st.sampled_from([b"", b"a", b"a/b", b"a-b", b"a0"])
+some_names = st.lists(st.integers(0, 150).map(lambda number: b"%03d" % number), unique=True, max_size=60)
+steps = st.lists(st.tuples(st.booleans(), folders, some_names), max_size=12)
+
+
+@given(steps, folders, some_names)
+@settings(max_examples=60)
+def test_any_sequence_of_changes_leaves_the_rows_that_it_should(
+    shared: Database, changes: list[tuple[bool, bytes, list[bytes]]], folder: bytes, asked: list[bytes]
+) -> None:
+    """Rows that stand together are written together: those beside a changed one must not change."""
+    table = StatTable(shared)
+    table.clear()
+    wanted: dict[bytes, Stat] = {}
+    for number, (is_put, place, names) in enumerate(changes):
+        paths = {name: join_path(place, name) for name in names}
+        if is_put:
+            table.put(place, [(name, row(number)) for name in names])
+            wanted.update((path, row(number)) for path in paths.values())
+        else:
+            table.remove(place, names)
+            wanted = {path: stat for path, stat in wanted.items() if path not in paths.values()}
+    here = {split_path(path)[1]: stat for path, stat in wanted.items() if split_path(path)[0] == folder}
+    assert dict(table.below(b"")) == wanted
+    assert (table.folder(folder), table.rows(folder)) == (here, here)
+    assert table.some(folder, asked) == {name: stat for name, stat in here.items() if name in asked}
+    assert all(table.get(join_path(folder, name)) == here.get(name) for name in asked[:3])
+    assert table.has_below(folder) == any(is_below(split_path(path)[0], folder) for path in wanted)
+    assert table.size() == sum(stat.size for stat in wanted.values())
+
+
+def test_a_change_in_a_folder_of_very_many_files_writes_few_rows(
+    table: StatTable, database: Database
+) -> None:
+    """Some folders are flat: a save there must not write a row for each of 20,000 files."""
+    table.put(b"flat", [(b"%05d" % number, row(number)) for number in range(20_000)])
+    statements: list[str] = []
+    database.connection._connection.set_trace_callback(statements.append)
+    table.put(b"flat", [(b"12345", row(1)), (b"12345 and a half", row(2))])
+    table.remove(b"flat", [b"12346"])
+    database.connection._connection.set_trace_callback(None)
+    assert len(statements) <= 6
+    assert sum(map(len, statements)) < 20_000, "with the bytes of all bundles in them, as hexadecimal digits"
+    assert len(table.rows(b"flat")) == 20_000
+
+
+def test_files_that_go_leave_nothing_behind(table: StatTable, database: Database) -> None:
+    """A folder that was emptied is none that has files, and takes no room."""
+    names = [b"%05d" % number for number in range(500)]
+    table.put(b"a", [(name, row(1)) for name in names])
+    table.remove(b"a", names)
+    assert table.folders_below(b"") == []
+    assert database.connection.execute("SELECT COUNT(*) FROM files").fetchone() == (0,)
+
+
+def test_distrusted_files_are_all_read_again(table: StatTable) -> None:
+    """After damage, a look that reads every file finds what the store lacks."""
+    fill(table, TRICKY)
+    table.distrust()
+    assert dict(table.below(b"")) == {
+        path: row(number)._replace(ctime_ns=-1) for number, path in enumerate(TRICKY)
+    }
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda table: table.rows(b"a"),
+        lambda table: table.get(b"a/b"),
+        lambda table: table.put(b"a", [(b"c", row(1))]),
+        lambda table: list(table.below(b"")),
+    ],
+)
+def test_a_damaged_bundle_takes_the_table_with_it(
+    table: StatTable, database: Database, question: Callable[[StatTable], object], is_inside: bool
+) -> None:
+    """As SQLite's own damage does: nothing in it is irreplaceable, and nothing wrong in it may be believed."""
+    fill(table, TRICKY)
+    table.adopt("ab" * 20, {})
+    database.connection.execute("UPDATE files SET bundle = CAST(bundle || x'00' AS BLOB)")
+    with pytest.raises(TableLost), database.transaction() if is_inside else contextlib.nullcontext():
+        question(table)
+    assert (table.tree, list(table.below(b""))) == (None, [])
+    assert database.beginnings == 1
 
 
 def test_following_another_tree_marks_what_differs(table: StatTable) -> None:

@@ -1,5 +1,6 @@
 """Git and the table beside it: whatever happens to the table, git is the truth and nothing is missed."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -60,6 +61,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "without its end": lambda path: os.truncate(path, path.stat().st_size - 1000),
     "no database": lambda path: path.write_bytes(b"garbage" * 1000),
     "of another version": lambda path: change_version(path),
+    "one bit of each name flipped": lambda path: flip_names(path),
 }
 
 
@@ -67,6 +69,14 @@ def change_version(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
+
+
+def flip_names(path: Path) -> None:
+    """The last byte of a bundle is the last one of a name."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for number, bundle in connection.execute("SELECT id, bundle FROM files").fetchall():
+            flipped = bundle[:-1] + bytes([bundle[-1] ^ 1])
+            connection.execute("UPDATE files SET bundle = ? WHERE id = ?", (flipped, number))
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
