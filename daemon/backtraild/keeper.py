@@ -225,7 +225,7 @@ class Keeper:
     def _everything_so_far(self, full: bool) -> Iterator[Iterable[Path] | None]:
         """What to look at so that nothing written before this moment is missed; None is everything."""
         complete = self.watcher.barrier(BARRIER_SECONDS)
-        self.look_at_unwatched()
+        self.look_at_unwatched()  # no event tells of them, and whoever asks can't wait for the timer
         with self._taken() as taken:
             resting, self.resting = self.resting, frozenset()
             everything = full or taken.reason or not complete or self._look_at_everything

@@ -27,7 +27,8 @@ def too_many_folders(folder: Path) -> None:
         for path in tree(root):
             (path / "file").write_text("looked at on a timer")
         at.wait_for_disk()
-        (root / "f7" / "file").write_text("in a save, whether it is watched or not")
+        for path in tree(root):
+            (path / "file").write_text("in a save, whether it is watched or not")
         assert at.save().tree == at.disk()
         set_limit(10_000)
         eventually(lambda: at.state == "watching")
