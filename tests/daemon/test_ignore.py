@@ -22,7 +22,9 @@ def excludes(
             return True
         rules = rules.child(parent)
     rules = rules.with_files(*(files or {}).get(rules.folder, (None, None)))
-    return rules.excludes(last, is_folder=path.endswith(b"/"))
+    found = rules.excludes(last, is_folder=path.endswith(b"/"))
+    assert not found or last in rules.suspects([last])  # a look asks for these and no others
+    return found
 
 
 def ignored(gitignore: bytes, path: bytes) -> bool:
@@ -141,6 +143,19 @@ def test_a_backtrailignore_at_the_root_outranks_a_gitignore_further_down():
     """`!.env` at the top is a wish about Backtrail; the package's .gitignore spoke to git."""
     files = {b"": (None, b"!.env\n"), b"pkg": (b".env\n", None)}
     assert not excludes(FolderRules.for_root(), b"pkg/.env", files)
+
+
+def test_names_that_no_rule_can_match_are_told_apart_at_once():
+    """Nearly all names of a project: a look asks about the few others one by one."""
+    rules = FolderRules.for_root().with_files(b"/out\n*.log\n", None)
+    plain = [b"main.py", b"README", b"a.b.c", b"logs", b"\xff", b"x"]
+    assert rules.suspects(plain) == []
+    assert set(rules.suspects([*plain, b"out", b"x.log", b".git", b"left~"])) == {
+        b"out",
+        b"x.log",
+        b".git",
+        b"left~",
+    }
 
 
 def test_nothing_comes_back_from_inside_an_excluded_folder():

@@ -79,6 +79,7 @@ class Arena:
                     continue
                 is_folder = entry.is_dir(follow_symlinks=False)
                 excluded = rules.excludes(entry.name, is_folder)
+                assert not excluded or entry.name in rules.suspects([entry.name])
                 seen[os.path.join(rules.folder, entry.name)] = excluded
                 if is_folder and not excluded:
                     pending.append(rules.child(entry.name))

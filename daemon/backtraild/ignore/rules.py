@@ -95,6 +95,22 @@ class FolderRules:
                 return self._decide(name, is_folder)
         return False
 
+    def suspects(self, names: Iterable[bytes]) -> list[bytes]:
+        """Those of the names for which `excludes` has to be asked, found at a quarter of its price: mostly none."""
+        found: list[bytes] = []
+        for index in self._indexes:
+            literals, extensions = index.literals, index.extensions
+            first_bytes, last_bytes = index.first_bytes, index.last_bytes
+            found += [
+                name
+                for name in names
+                if name in literals
+                or name[name.rfind(b".") :] in extensions
+                or name[0] in first_bytes
+                or name[-1] in last_bytes
+            ]
+        return found
+
     def child(self, name: bytes) -> "FolderRules":
         """The rules for a subfolder, before its own ignore files are read."""
         folder = self.folder + b"/" + name if self.folder else name

@@ -1,7 +1,6 @@
 """A first look at what a folder lists: most files are as they were captured, and must cost next to nothing."""
 
 import os
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from backtraild.ignore import FolderRules
@@ -21,19 +20,17 @@ class Glance(NamedTuple):
 
 
 def glance(
-    entries: Mapping[bytes, "os.DirEntry[str]"], rules: FolderRules, known: dict[bytes, Row], max_size: int
+    entries: dict[bytes, "os.DirEntry[str]"], rules: FolderRules, known: dict[bytes, Row], max_size: int
 ) -> Glance:
     """Compare what is listed with the rows; those that are left in `known` are of files that are not there."""
+    _leave_out(entries, rules)
     subfolders: list[bytes] = []
     differing: list[tuple[bytes, os.stat_result, Row | None]] = []
     shut: list[tuple[bytes, OSError]] = []
     unchanged = unchanged_size = 0
-    excludes = rules.excludes
     for name, entry in entries.items():
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if excludes(name, is_folder):
-            continue
-        if is_folder and not is_dot_git(name):
+        row = known.get(name)
+        if row is None and _is_folder(name, entry):
             subfolders.append(name)
             continue
         try:
@@ -44,10 +41,23 @@ def glance(
             known.pop(name, None)
             shut.append((name, error))
             continue
-        row = known.pop(name, None)
         if row is not None and is_unchanged(row, status, max_size):
             unchanged += 1
             unchanged_size += status.st_size
+            del known[name]
+        elif row is not None and _is_folder(name, entry):
+            subfolders.append(name)
         else:
+            known.pop(name, None)
             differing.append((name, status, row))
     return Glance(subfolders, differing, shut, unchanged, unchanged_size)
+
+
+def _leave_out(entries: dict[bytes, "os.DirEntry[str]"], rules: FolderRules) -> None:
+    for name in rules.suspects(entries):
+        if name in entries and rules.excludes(name, entries[name].is_dir(follow_symlinks=False)):
+            del entries[name]
+
+
+def _is_folder(name: bytes, entry: "os.DirEntry[str]") -> bool:
+    return entry.is_dir(follow_symlinks=False) and not is_dot_git(name)

@@ -36,7 +36,7 @@ from backtraild.scan.glance import Glance, glance
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.trail import Trail
 from backtraild.scan.way import Way
-from backtraild.state import Skips, Stat, StatTable
+from backtraild.state import Ahead, Skips, Stat, StatTable, walking_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,9 @@ class Scanner:
 
     def _look_at_tree(self, descriptor: int, path: Path, rules: FolderRules) -> None:
         """Look at a folder and everything below it; owns the descriptor."""
+        ahead = self._table.ahead(path)
         with Trail() as trail:
-            trail.go_down(*self._enter(descriptor, path, rules))
+            trail.go_down(*self._enter(descriptor, path, rules, ahead))
             while trail:
                 name = trail.next_name()
                 if name is None:
@@ -193,7 +194,7 @@ class Scanner:
                 below = join_path(place.path, name)
                 opened = self._open_folder(place.descriptor, name, below)
                 if opened is not None:
-                    trail.go_down(*self._enter(opened, below, place.rules.child(name)))
+                    trail.go_down(*self._enter(opened, below, place.rules.child(name), ahead))
         self._observer.leave(path, self._found.visited)
         self._forget_unvisited(path)
 
@@ -222,14 +223,14 @@ class Scanner:
         self._found.unreadable.append(path)
         self._skip_unreadable(path, error)
 
-    def _enter(self, descriptor: int, path: Path, rules: FolderRules) -> _Frame:
+    def _enter(self, descriptor: int, path: Path, rules: FolderRules, ahead: Ahead) -> _Frame:
         try:
-            return self._look_at_folder(descriptor, path, rules)
+            return self._look_at_folder(descriptor, path, rules, ahead)
         except BaseException:
             os.close(descriptor)
             raise
 
-    def _look_at_folder(self, descriptor: int, path: Path, rules: FolderRules) -> _Frame:
+    def _look_at_folder(self, descriptor: int, path: Path, rules: FolderRules, ahead: Ahead) -> _Frame:
         """Compare the files of one folder with their rows; its subfolders are left to the caller."""
         self._observer.enter(path, descriptor)
         try:
@@ -241,17 +242,18 @@ class Scanner:
             self._shut(path, error)
             return Folder(path, descriptor, rules), iter(())
         self._observer.govern(path, place.rules)
-        known = self._table.rows(path)
+        known = ahead.rows(path)
         seen = glance(entries, place.rules, known, self._limits.max_file_size)
         self._found.files += seen.unchanged
         self._found.size += seen.unchanged_size
         if seen.shut or seen.differing:
             self._look_closer(place, seen)
-        self._forget_files(path, {name: Stat._make(row) for name, row in known.items()})
+        if known:
+            self._forget_files(path, {name: Stat._make(row) for name, row in known.items()})
         self._found.visited.add(path)
         self._check_limits()
         self._progress(self._found.files)
-        return place, iter(seen.subfolders)
+        return place, iter(sorted(seen.subfolders, key=walking_order))
 
     def _look_closer(self, place: Folder, seen: Glance) -> None:
         """Take note of the files of a folder that are not as they were captured."""

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from backtraild.model import Changes, Entry, Path, split_path
+from backtraild.state.ahead import Ahead
 from backtraild.state.bundle import READ_AGAIN, Row, Stat, pack, split, unpack
 from backtraild.state.connection import Connection
 from backtraild.state.database import Database
+from backtraild.state.places import borders, folder_of, key_of
 
 _TREE, _FILES = "tree", "files"
 # The bundle that a name of a folder belongs to, and the one after it, whose first name is the border between them.
@@ -63,12 +65,16 @@ class StatTable:
 
     def rows(self, folder: Path) -> dict[bytes, Row]:
         """The same without making values of them."""
-        key = _key(folder)
+        key = key_of(folder)
         found = self._connection.execute("SELECT bundle FROM files WHERE folder = ?", (key,)).fetchall()
         rows: dict[bytes, Row] = {}
         for (bundle,) in found:
             rows.update(self._unpacked(key, bundle))
         return rows
+
+    def ahead(self, scope: Path) -> Ahead:
+        """The rows of a folder and of those below it, for a walk through all of them."""
+        return Ahead(self._connection, scope)
 
     def get(self, path: Path) -> Stat | None:
         """One file."""
@@ -87,7 +93,7 @@ class StatTable:
     def has_below(self, folder: Path) -> bool:
         """Is there a file in any folder inside this one?"""
         query = "SELECT EXISTS (SELECT 1 FROM files WHERE folder > ? AND folder < ?)"
-        return bool(self._connection.execute(query, _borders(folder)).fetchone()[0])
+        return bool(self._connection.execute(query, borders(folder)).fetchone()[0])
 
     def put(self, folder: Path, stats: Iterable[tuple[bytes, Stat]]) -> None:
         """Add or replace files of a folder."""
@@ -106,21 +112,21 @@ class StatTable:
     def below(self, folder: Path) -> Iterator[tuple[Path, Stat]]:
         """Every file in a folder and the folders in it."""
         query = "SELECT folder, bundle FROM files WHERE folder >= ? AND folder < ?"
-        for key, bundle in self._connection.execute(query, _borders(folder)).fetchall():
+        for key, bundle in self._connection.execute(query, borders(folder)).fetchall():
             for name, row in self._unpacked(key, bundle).items():
                 yield key[1:] + name, Stat._make(row)
 
     def folders_below(self, folder: Path) -> list[Path]:
         """The folder and all below it that have files."""
         query = "SELECT DISTINCT folder FROM files WHERE folder >= ? AND folder < ?"
-        return [_folder(key) for (key,) in self._connection.execute(query, _borders(folder))]
+        return [folder_of(key) for (key,) in self._connection.execute(query, borders(folder))]
 
     def count(self, path: Path) -> int:
         """How many files there are at a path and below it."""
         if not path:
             return self.files
         query = "SELECT COALESCE(SUM(count), 0) FROM files WHERE folder >= ? AND folder < ?"
-        below = int(self._connection.execute(query, _borders(path)).fetchone()[0])
+        below = int(self._connection.execute(query, borders(path)).fetchone()[0])
         return below + (self.get(path) is not None)
 
     def size(self) -> int:
@@ -159,7 +165,7 @@ class StatTable:
             left = left[count:]
 
     def _around(self, folder: Path, name: bytes) -> _Place:
-        key = _key(folder)
+        key = key_of(folder)
         found = self._connection.execute(_AROUND, (key, name)).fetchall()
         if not found:
             return _Place(None, None, {}, None)
@@ -173,7 +179,7 @@ class StatTable:
 
     def _replace(self, folder: Path, place: _Place, rows: Mapping[bytes, Row]) -> None:
         """Write a bundle again, as several where it has become too large, and not at all where it is empty."""
-        key = _key(folder)
+        key = key_of(folder)
         parts = [(next(iter(part)), _size(part), len(part), pack(key, part)) for part in split(rows)]
         if len(parts) == 1 and parts[0][0] == place.first:  # its place stays, and so does the index of places
             query = "UPDATE files SET size = ?, count = ?, bundle = ? WHERE id = ?"
@@ -194,18 +200,3 @@ def _unread(entry: Entry) -> Stat:
 
 def _size(rows: Mapping[bytes, Row]) -> int:
     return sum([row[2] for row in rows.values()])
-
-
-def _key(folder: Path) -> bytes:
-    """A folder as it stands in the table: between slashes, so that all that is in it stands behind it, in one range."""
-    return b"/" + folder + b"/" if folder else b"/"
-
-
-def _folder(key: bytes) -> Path:
-    return key[1:-1]
-
-
-def _borders(folder: Path) -> tuple[bytes, bytes]:
-    """Where that range begins and where it has ended: the byte after the slash is 0."""
-    key = _key(folder)
-    return key, key[:-1] + b"0"

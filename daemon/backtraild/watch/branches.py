@@ -17,6 +17,8 @@ class Branches:
 
     def add(self, path: Path) -> None:
         """Take a path in; harmless if it is there."""
+        if path in self._members:
+            return  # and so is the way to it
         self._members.add(path)
         while path:
             parent = split_path(path)[0]

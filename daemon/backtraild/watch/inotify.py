@@ -169,8 +169,9 @@ class InotifyHub(KernelQueue):
             cookie.set()
 
     def _aim(self, number: int, target: _Target) -> None:
-        others = self._others(number, target.watcher) if number in self._targets else ()
-        self._targets[number] = (*others, target)
+        before = self._targets.get(number, ())
+        is_alone = not before or (len(before) == 1 and before[0].watcher is target.watcher)
+        self._targets[number] = (target,) if is_alone else (*self._others(number, target.watcher), target)
 
     def _others(self, number: int, watcher: "InotifyWatcher") -> tuple[_Target, ...]:
         return tuple(target for target in self._targets.get(number, ()) if target.watcher is not watcher)
