@@ -242,6 +242,16 @@ class Placed(NamedTuple):
     moved_before: int
 
 
+class Packed(NamedTuple):
+    """An object as it stands in a pack, and what is said of it elsewhere."""
+
+    oid: ObjectId
+    size: int
+    lines: int | None  # None for what has none, or was not counted
+    checksum: int
+    content: bytes
+
+
 class BlobSink(Protocol):
     """Where content goes when it is captured."""
 
@@ -251,6 +261,10 @@ class BlobSink(Protocol):
 
     def add_blob(self, content: bytes) -> ObjectId:
         """Take content that is in memory."""
+        ...
+
+    def add_packed(self, packed: Packed) -> None:
+        """Take content that somebody else has hashed and deflated."""
         ...
 
     def add_blob_stream(self, size: int, read: Callable[[], Iterator[bytes]]) -> ObjectId:

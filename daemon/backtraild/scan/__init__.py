@@ -4,8 +4,10 @@ What happened is decided by lstat against the stat table, never by what an event
 entered through the descriptor of its parent, so a folder swapped for a symlink leads nowhere.
 """
 
+from backtraild.scan.capture import capture_plain
 from backtraild.scan.crawl import crawl
+from backtraild.scan.deputy import Answer
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.scanner import Scanner, ScanResult
 
-__all__ = ["NoObserver", "Observer", "ScanResult", "Scanner", "crawl"]
+__all__ = ["Answer", "NoObserver", "Observer", "ScanResult", "Scanner", "capture_plain", "crawl"]

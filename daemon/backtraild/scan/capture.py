@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from errno import ELOOP, ENOTDIR, ENXIO
 from functools import cache, partial
+from typing import NamedTuple
 
 from backtraild.model import (
     EXECUTABLE_MODE,
@@ -14,6 +15,7 @@ from backtraild.model import (
     BlobSink,
     ContentMoved,
     ObjectId,
+    Packed,
     Placed,
     SkipReason,
 )
@@ -52,6 +54,22 @@ class Left:
     size: int
     reason: SkipReason
     look_again: bool = False  # no event will tell that it can be captured
+
+
+class Captured(NamedTuple):
+    """A file that was read, with its content ready to go into a pack."""
+
+    mode: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    content: Packed
+
+    @property
+    def row(self) -> Stat:
+        """What the stat table keeps."""
+        mode, mtime_ns, ctime_ns, inode, content = self
+        return Stat(mode, content.oid, content.size, mtime_ns, ctime_ns, inode)
 
 
 @cache  # a few modes serve all files of a folder
@@ -118,6 +136,23 @@ def capture(
             return Left(status.st_size, SkipReason.UNREADABLE, error.passes_unseen)
         return _read_row(status, sink.add_blob(content), started, clock())
     return Left(status.st_size, SkipReason.CHANGING, look_again=True)
+
+
+def capture_plain(
+    name: bytes, folder: int, pack: Callable[[bytes], Packed], clock: Callable[[], int]
+) -> Captured | None:
+    """The same for one that is all that nearly all are: regular, not large, readable, and not being written to.
+
+    None for any other: it takes a closer look to say what is to be done with it.
+    """
+    started = clock()
+    try:
+        status, content = _read_whole(name, folder)
+    except (_Gone, _Unreadable, ContentMoved):
+        return None
+    packed = pack(content)
+    row = _read_row(status, packed.oid, started, clock())
+    return Captured(row.mode, row.mtime_ns, row.ctime_ns, row.inode, packed)
 
 
 def as_placed(placed: Placed, status: os.stat_result) -> Stat | None:

@@ -23,6 +23,8 @@ from backtraild.model import (
     split_path,
 )
 from backtraild.scan.capture import Left, as_placed, capture, is_unchanged, passes_unseen
+from backtraild.scan.delegation import Delegation, Differing
+from backtraild.scan.deputy import Deputy
 from backtraild.scan.folders import (
     Folder,
     descend,
@@ -81,6 +83,7 @@ class Scanner:
         limits: Limits,
         *,
         observer: Observer | None = None,
+        deputy: Deputy | None = None,
         enforce_limits: bool = False,
         clock: Callable[[], int] = time.time_ns,
         progress: Callable[[int], None] = lambda _: None,
@@ -94,6 +97,7 @@ class Scanner:
         self._sink = sink
         self._limits = limits
         self._observer = observer or NoObserver()
+        self._delegation = Delegation(deputy)
         self._enforce_limits = enforce_limits
         self._clock = clock
         self._progress = progress
@@ -183,7 +187,7 @@ class Scanner:
     def _look_at_tree(self, descriptor: int, path: Path, rules: FolderRules) -> None:
         """Look at a folder and everything below it; owns the descriptor."""
         ahead = self._table.ahead(path)
-        with Trail() as trail:
+        with Trail() as trail, self._delegation:
             trail.go_down(*self._enter(descriptor, path, rules, ahead))
             while trail:
                 name = trail.next_name()
@@ -195,6 +199,7 @@ class Scanner:
                 opened = self._open_folder(place.descriptor, name, below)
                 if opened is not None:
                     trail.go_down(*self._enter(opened, below, place.rules.child(name), ahead))
+            self._take_answers(wait=True)
         self._observer.leave(path, self._found.visited)
         self._forget_unvisited(path)
 
@@ -259,22 +264,45 @@ class Scanner:
         """Take note of the files of a folder that are not as they were captured."""
         for name, error in seen.shut:
             self._skip_unreadable(join_path(place.path, name), error)
+        here: Iterable[Differing] = seen.differing
+        if not self._placed:  # what was put there need not be read
+            here = self._delegation.keep(place, seen.differing, self._limits.max_file_size)
+        self._look_at_files(place, here)
+        self._take_answers(wait=False)
+
+    def _look_at_files(self, place: Folder, files: Iterable[Differing]) -> None:
         rows: list[tuple[bytes, Stat]] = []
-        for name, status, known in seen.differing:
+        for name, status, known in files:
             path = join_path(place.path, name)
             row = self._look_at_file(place, name, path, status, None if known is None else Stat._make(known))
             if row is not None:
                 rows.append((name, row))
         self._table.put(place.path, rows)
 
+    def _take_answers(self, *, wait: bool) -> None:
+        """Take note of files that the deputy has read, and look at those that it has not."""
+        for place, files, answer in self._delegation.answered(wait=wait):
+            rows: list[tuple[bytes, Stat]] = []
+            closer: list[Differing] = []
+            for file, captured in zip(files, answer or [None] * len(files), strict=True):
+                if captured is None:
+                    closer.append(file)
+                    continue
+                name, status, known = file
+                self._count(status)
+                self._sink.add_packed(captured.content)
+                row, old = captured.row, None if known is None else Stat._make(known).entry
+                self._note(join_path(place.path, name), old, row.entry)
+                rows.append((name, row))
+            self._table.put(place.path, rows)
+            self._look_at_files(place, closer)
+            self._check_limits()
+
     def _look_at_file(
         self, place: Folder, name: bytes, path: Path, status: os.stat_result, known: Stat | None
     ) -> Stat | None:
         """Capture a file that is not as its row says; the row to write, if that is another one."""
-        self._found.files += 1
-        if status.st_size <= self._limits.max_file_size:  # what is left out takes no room in the store
-            self._found.size += status.st_size
-        self._progress(self._found.files)
+        self._count(status)
         if is_dot_git(name):
             captured: Stat | Left | None = Left(status.st_size, SkipReason.RESERVED_NAME)
         else:
@@ -293,6 +321,12 @@ class Scanner:
         if known is not None:
             self._forget_files(place.path, {name: known})
         return None
+
+    def _count(self, status: os.stat_result) -> None:
+        self._found.files += 1
+        if status.st_size <= self._limits.max_file_size:  # what is left out takes no room in the store
+            self._found.size += status.st_size
+        self._progress(self._found.files)
 
     def _known_row(self, path: Path, status: os.stat_result) -> Stat | None:
         """The row of a file that need not be read, because its content came out of the store and was put there."""

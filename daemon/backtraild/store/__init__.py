@@ -12,7 +12,7 @@ from backtraild.store.kept import Kept
 from backtraild.store.mending import QUARANTINE, Mended
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, object_id
-from backtraild.store.pack import PackWriter
+from backtraild.store.pack import PackWriter, pack_blob
 from backtraild.store.patch import MAX_COMPARED_BYTES, ContentSource, Pair, edits, patch_text, restrict
 from backtraild.store.pending import PendingContent
 from backtraild.store.reader import Objects
@@ -65,6 +65,7 @@ __all__ = [
     "is_binary",
     "measure",
     "object_id",
+    "pack_blob",
     "pairs",
     "patch_text",
     "restrict",

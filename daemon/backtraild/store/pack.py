@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, KeysView
 from types import ModuleType
 
 from backtraild import durable
-from backtraild.model import ContentMoved, ObjectId
+from backtraild.model import ContentMoved, ObjectId, Packed
 from backtraild.store.indexing import encode_sorted
 from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
@@ -73,12 +73,13 @@ class PackWriter:
         """Add an object that is in memory."""
         oid = object_id(kind, content)
         if not self._has(oid):
-            packed = encode_header(kind, len(content)) + deflate.compress(content, COMPRESSION_LEVEL)
-            lines = count_text_lines(content) if kind == ObjectType.BLOB else None
-            self._append_entry(oid, zlib.crc32(packed), self._position(), len(content), lines)
-            self._buffer += packed
-            self._spill_if_full()
+            self._append(_packed(kind, oid, content))
         return oid
+
+    def add_packed(self, packed: Packed) -> None:
+        """Add an object that `pack_blob` made, perhaps in another process."""
+        if not self._has(packed.oid):
+            self._append(packed)
 
     def has_blob(self, oid: ObjectId) -> bool:
         """Does this pack or the store hold a content? The store notes that it was asked, so that it stays."""
@@ -171,6 +172,12 @@ class PackWriter:
         spilled = os.pread(self._descriptor, end - start, start)
         return spilled + bytes(self._buffer[: end - start - len(spilled)])
 
+    def _append(self, packed: Packed) -> None:
+        oid, size, lines, checksum, content = packed
+        self._append_entry(oid, checksum, self._position(), size, lines)
+        self._buffer += content
+        self._spill_if_full()
+
     def _append_entry(self, oid: ObjectId, checksum: int, offset: int, size: int, lines: int | None) -> None:
         self._places[oid] = len(self._offsets)
         self._sizes.append(size)
@@ -187,7 +194,7 @@ class PackWriter:
             packed = encode_header(ObjectType.BLOB, size)
             for chunk in chunks:
                 digest.update(chunk)
-                checksum = zlib.crc32(packed, checksum)
+                checksum = deflate.crc32(packed, checksum)
                 self._buffer += packed
                 self._spill_if_full()
                 packed = squeeze.compress(chunk)
@@ -197,7 +204,7 @@ class PackWriter:
         except BaseException:
             self._forget_from(start)
             raise
-        self._append_entry(oid, zlib.crc32(packed, checksum), start, size, None)
+        self._append_entry(oid, deflate.crc32(packed, checksum), start, size, None)
         self._buffer += packed
         self._spill_if_full()
 
@@ -264,6 +271,17 @@ class PackWriter:
         for offset in range(0, self._spilled, SPILL_SIZE):
             digest.update(os.pread(self._descriptor, SPILL_SIZE, offset))
         return digest.digest()
+
+
+def pack_blob(content: bytes) -> Packed:
+    """A file's content as a pack will hold it."""
+    return _packed(ObjectType.BLOB, object_id(ObjectType.BLOB, content), content)
+
+
+def _packed(kind: ObjectType, oid: ObjectId, content: bytes) -> Packed:
+    packed = encode_header(kind, len(content)) + deflate.compress(content, COMPRESSION_LEVEL)
+    lines = count_text_lines(content) if kind is ObjectType.BLOB else None
+    return Packed(oid, len(content), lines, deflate.crc32(packed), packed)
 
 
 def _hash_stream(size: int, chunks: Iterator[bytes]) -> tuple[ObjectId, int]:

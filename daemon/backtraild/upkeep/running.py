@@ -3,12 +3,12 @@
 import contextlib
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from backtraild import children
 from backtraild.store import Swept, Tidied, UpkeepFailed, Weighed, discard_upkeep
 from backtraild.upkeep.orders import Order, Sweep, Tidy, Weigh
 
@@ -16,7 +16,6 @@ Outcome = Weighed | Tidied | Swept | UpkeepFailed
 
 _OUTCOMES: dict[type[Order], type[Weighed | Tidied | Swept]] = {Weigh: Weighed, Tidy: Tidied, Sweep: Swept}
 _TOLD = 2000  # bytes of what a failed process said
-_KEPT_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "TMPDIR")
 
 
 class Upkeep:
@@ -120,9 +119,9 @@ class _Run:
 
 def _started(order: Order) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "backtraild.upkeep", str(os.getpid())],
+        [*children.command("backtraild.upkeep"), str(os.getpid())],
         cwd=order.git_dir,
-        env=_environment(),
+        env=children.environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -146,9 +145,3 @@ def _answer(process: "subprocess.Popen[bytes]", order: Order) -> tuple[bytes, st
     with contextlib.suppress(BrokenPipeError):
         process.stdin.close()
     return answer, said[-_TOLD:].decode(errors="replace").strip()
-
-
-def _environment() -> dict[str, str]:
-    """Little more than where this very program lies, however it was installed."""
-    found = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    return {**found, "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}

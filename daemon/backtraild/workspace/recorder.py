@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from backtrail.errors import StoreDamaged, StoreFailed, WorkspaceUnavailable
+from backtraild.deputy import Assistance
 from backtraild.ignore import FolderRules
 from backtraild.meter import Meter
 from backtraild.model import Changes, Checkpoint, Intent, Path, Placed
@@ -236,8 +237,27 @@ class Recorder:
         enforce_limits: bool,
         placed: Mapping[Path, Placed] | None = None,
     ) -> ScanResult:
+        try:
+            with Assistance() as deputy:
+                scanner = self._scanner(pack, deputy, dirty, enforce_limits=enforce_limits, placed=placed)
+                return scanner.everything() if dirty is None else scanner.paths(dirty)
+        except OSError as error:
+            raise StoreFailed(
+                f"The workspace could not be captured: {error.strerror or error}.",
+                "Nothing was acknowledged. Look at free space and permissions, then try again.",
+            ) from error
+
+    def _scanner(
+        self,
+        pack: PackWriter,
+        deputy: Assistance,
+        dirty: Iterable[Path] | None,
+        *,
+        enforce_limits: bool,
+        placed: Mapping[Path, Placed] | None,
+    ) -> Scanner:
         parts = self._parts
-        scanner = Scanner(
+        return Scanner(
             parts.root,
             self._rules,
             parts.table,
@@ -245,17 +265,11 @@ class Recorder:
             pack,
             parts.config.limits,
             observer=self._observer,
+            deputy=deputy,
             enforce_limits=enforce_limits,
             progress=self._meter.begin("looking", None if dirty is not None else parts.table.files or None),
             placed=placed,
         )
-        try:
-            return scanner.everything() if dirty is None else scanner.paths(dirty)
-        except OSError as error:
-            raise StoreFailed(
-                f"The workspace could not be captured: {error.strerror or error}.",
-                "Nothing was acknowledged. Look at free space and permissions, then try again.",
-            ) from error
 
     def _commit(
         self, pack: PackWriter, base: str | None, changes: Changes, intent: Intent, healer: Healer | None

@@ -1,6 +1,7 @@
 """What was left out costs nothing, memory does not follow the tree, and a race leads nowhere."""
 
 import contextlib
+import importlib
 import os
 import sqlite3
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from backtrail.errors import NothingToDo
 from backtraild.model import Skipped, SkipReason
 from backtraild.state import Database, Skips, Stat
+from backtraild.store import LISTED_CHANGES
 from support.project import Project
 
 IN_A_FOLDER = 100
@@ -114,6 +116,46 @@ def test_a_look_at_what_has_not_changed_asks_the_table_for_many_folders_at_once(
 
     more = costs[1] - costs[0]
     assert more == {"open": 3, "scandir": 3}, "beside one lstat a file, unseen here"
+
+
+def test_a_first_look_asks_the_kernel_five_times_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A hundred thousand files are all read then: each further question would be a hundred thousand."""
+    costs = []
+    for count in (3 * IN_A_FOLDER, 6 * IN_A_FOLDER):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        with Project(folder) as project:
+            make_files(project.root, count)
+            connection = project.workspace._parts.database.connection._connection
+            costs.append(cost_of(monkeypatch, connection, project.workspace.start))
+
+    more = costs[1] - costs[0]
+    files = 3 * IN_A_FOLDER
+    asked = {name: more[name] for name in ("open", "stat", "lstat", "fstat", "read", "scandir", "fsync")}
+    assert asked == {
+        "open": files + 3,  # and the folders
+        "stat": 0,
+        "lstat": 0,  # one of each in the listing, unseen here
+        "fstat": 2 * files,  # before and after the reading
+        "read": files,
+        "scandir": 3,
+        "fsync": 0,
+    }
+
+
+def test_a_first_snapshot_makes_no_value_of_files_that_no_commit_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A commit names a thousand; of a hundred thousand, the others would be made, sorted and dropped."""
+    describing = importlib.import_module("backtraild.store.describe")
+    made = Mock(wraps=describing.FileChange)
+    monkeypatch.setattr(describing, "FileChange", made)
+    with Project(tmp_path) as project:
+        make_files(project.root, LISTED_CHANGES + IN_A_FOLDER)
+        checkpoint = project.workspace.start()
+
+    assert made.call_count == len(checkpoint.files_changed) == LISTED_CHANGES
+    assert checkpoint.files_changed_count == checkpoint.insertions == LISTED_CHANGES + IN_A_FOLDER
 
 
 def cost_of_looking_at_settled_files(monkeypatch: pytest.MonkeyPatch, project: Project) -> Counter[str]:
