@@ -277,27 +277,28 @@ def _piece(descriptor: int, offset: int) -> bytes:
 
 
 def _moved(before: os.stat_result, after: os.stat_result) -> bool:
-    return (before.st_mtime_ns, before.st_ctime_ns, before.st_size, before.st_ino) != (
-        after.st_mtime_ns,
-        after.st_ctime_ns,
-        after.st_size,
-        after.st_ino,
+    return (
+        before.st_mtime_ns != after.st_mtime_ns
+        or before.st_ctime_ns != after.st_ctime_ns
+        or before.st_size != after.st_size
+        or before.st_ino != after.st_ino
     )
 
 
 def _read_row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Stat:
     """The row of a file that was read between these times. One touched within the last tick could change again
     unseen: git's racy-timestamp rule."""
-    settled = all(_is_settled(time, started, ended) for time in (status.st_mtime_ns, status.st_ctime_ns))
+    settled = _is_settled(status.st_mtime_ns, started, ended) and _is_settled(status.st_ctime_ns, started, ended)
     return _row(status, oid, settled=settled)
 
 
 def _row(status: os.stat_result, oid: ObjectId, *, settled: bool) -> Stat:
     """What the stat table keeps; what is not settled never matches, and the next look reads it again."""
     # A change time that the table can't hold means a clock that is centuries off: such a file is read again.
-    ctime = status.st_ctime_ns if settled and status.st_ctime_ns < 2**63 else READ_AGAIN
+    ctime = status.st_ctime_ns
+    kept = ctime if settled and ctime < 2**63 else READ_AGAIN
     mode = git_mode(status.st_mode) or FILE_MODE
-    return Stat(mode, oid, status.st_size, in_64_bits(status.st_mtime_ns), ctime, status.st_ino)
+    return Stat(mode, oid, status.st_size, in_64_bits(status.st_mtime_ns), kept, status.st_ino)
 
 
 def _is_settled(time: int, started: int, ended: int) -> bool:

@@ -19,7 +19,7 @@ from backtraild.scan.folders import Folder
 from backtraild.state import Row
 
 MOST_FILES = 64  # in a batch: enough that asking costs little, few enough that both end at the same time
-MOST_BYTES = WHOLE_UP_TO
+MOST_BYTES = WHOLE_UP_TO  # what is larger is not read in one go
 
 # A file's name, how it looks, and its row if there is one.
 Differing = tuple[bytes, os.stat_result, Row | None]
@@ -51,18 +51,20 @@ class Delegation:
 
     def keep(self, place: Folder, files: Sequence[Differing], max_size: int) -> list[Differing]:
         """Give away what the deputy takes; what is left to be read here."""
+        if self._deputy is None:
+            return list(files)
         kept: list[Differing] = []
         batch: list[Differing] = []
-        size = 0
-        for each in files:
-            status = each[1]
-            if not _is_plain(each, max_size):
-                kept.append(each)
+        size, largest = 0, min(MOST_BYTES, max_size)
+        for file in files:
+            name, status, _ = file
+            if not stat.S_ISREG(status.st_mode) or status.st_size > largest or is_dot_git(name):
+                kept.append(file)
                 continue
-            if batch and (len(batch) == MOST_FILES or size + status.st_size > MOST_BYTES):
+            if len(batch) == MOST_FILES or size + status.st_size > MOST_BYTES:
                 kept += self._left_of(place, batch)
                 batch, size = [], 0
-            batch.append(each)
+            batch.append(file)
             size += status.st_size
         return kept + self._left_of(place, batch)
 
@@ -83,7 +85,7 @@ class Delegation:
 
     def _left_of(self, place: Folder, batch: list[Differing]) -> list[Differing]:
         """Nothing, if the deputy takes the batch; else all of it."""
-        if not batch or self._deputy is None or not self._deputy.has_time(len(batch)):
+        if self._deputy is None or not batch or not self._deputy.has_time(len(batch)):
             return batch
         # Open here, too, for as long as somebody may have to look closer.
         try:
@@ -95,11 +97,3 @@ class Delegation:
             return batch
         self._pending.append(Batch(replace(place, descriptor=own), batch, None))
         return []
-
-
-def _is_plain(file: Differing, max_size: int) -> bool:
-    """Is it one of the many that are read in one go, without a question?"""
-    name, status, _ = file
-    return (
-        stat.S_ISREG(status.st_mode) and status.st_size <= min(WHOLE_UP_TO, max_size) and not is_dot_git(name)
-    )

@@ -277,7 +277,8 @@ class Scanner:
             row = self._look_at_file(place, name, path, status, None if known is None else Stat._make(known))
             if row is not None:
                 rows.append((name, row))
-        self._table.put(place.path, rows)
+        if rows:
+            self._table.put(place.path, rows)
 
     def _take_answers(self, *, wait: bool) -> None:
         """Take note of files that the deputy has read, and look at those that it has not."""

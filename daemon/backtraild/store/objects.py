@@ -58,9 +58,9 @@ EMPTY_TREE = object_id(ObjectType.TREE, b"")
 
 def encode_tree(entries: Mapping[bytes, Entry]) -> bytes:
     """A tree object's content. Git orders folders as if their names ended in a slash."""
-    ordered = sorted(
-        entries.items(), key=lambda item: item[0] + b"/" if item[1].mode == TREE_MODE else item[0]
-    )
+    ordered = sorted(entries.items())
+    if any(entry.mode == TREE_MODE for entry in entries.values()):
+        ordered.sort(key=lambda item: item[0] + b"/" if item[1].mode == TREE_MODE else item[0])
     return b"".join([_mode_bytes(mode) + name + b"\0" + oid for name, (mode, oid) in ordered])
 
 

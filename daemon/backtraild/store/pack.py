@@ -174,9 +174,10 @@ class PackWriter:
 
     def _append(self, packed: Packed) -> None:
         oid, size, lines, checksum, content = packed
-        self._append_entry(oid, checksum, self._position(), size, lines)
+        self._append_entry(oid, checksum, self._spilled + len(self._buffer), size, lines)
         self._buffer += content
-        self._spill_if_full()
+        if len(self._buffer) >= SPILL_SIZE:
+            self._spill()
 
     def _append_entry(self, oid: ObjectId, checksum: int, offset: int, size: int, lines: int | None) -> None:
         self._places[oid] = len(self._offsets)

@@ -119,7 +119,7 @@ class Packing:
                 wanted.add(oid)
             return found
 
-        pack = PackWriter(self._folder, is_known, claim)
+        pack = PackWriter(self._folder, known if known is _unknown else is_known, claim)
         self._wanted[pack] = wanted
         return pack
 

@@ -3,7 +3,7 @@
 
 def is_binary(content: bytes) -> bool:
     """A NUL byte near the beginning."""
-    return b"\0" in content[:8000]
+    return content.find(b"\0", 0, 8000) >= 0
 
 
 def count_lines(content: bytes) -> int:

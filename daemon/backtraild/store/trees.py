@@ -94,12 +94,15 @@ def find(tree: ObjectId, path: Path, read: ReadTree) -> Entry | None:
 def _edits_by_folder(changes: Changes) -> dict[Path, Edits]:
     """What changes directly in each folder; every ancestor of a changed folder is there too."""
     edits: dict[Path, Edits] = {b"": {}}
+    last, inside = b"", edits[b""]
     for path, change in changes.items():
-        folder, name = split_path(path)
-        if folder not in edits:
-            edits[folder] = {}
-            _add_ancestors(folder, edits)
-        edits[folder][name] = change
+        folder, _, name = path.rpartition(b"/")
+        if folder != last:  # those of a folder come in a row, mostly
+            if folder not in edits:
+                edits[folder] = {}
+                _add_ancestors(folder, edits)
+            last, inside = folder, edits[folder]
+        inside[name] = change
     return edits
 
 
@@ -134,10 +137,10 @@ def _base_trees(
 def _edited_tree(
     base: ObjectId, edits: Edits, read: ReadTree, write: WriteTree, content: ReadContent | None
 ) -> ObjectId:
-    amended = amend_tree(content(base), edits) if content is not None and edits else None
+    amended = amend_tree(content(base), edits) if content is not None and edits and base != EMPTY_TREE else None
     if amended is not None:
         return write(amended)
-    entries = read(base)
+    entries = {} if base == EMPTY_TREE else read(base)
     for name, change in edits.items():
         if change.new is None:
             entries.pop(name, None)
