@@ -288,7 +288,9 @@ def _moved(before: os.stat_result, after: os.stat_result) -> bool:
 def _read_row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Stat:
     """The row of a file that was read between these times. One touched within the last tick could change again
     unseen: git's racy-timestamp rule."""
-    settled = _is_settled(status.st_mtime_ns, started, ended) and _is_settled(status.st_ctime_ns, started, ended)
+    settled = _is_settled(status.st_mtime_ns, started, ended) and _is_settled(
+        status.st_ctime_ns, started, ended
+    )
     return _row(status, oid, settled=settled)
 
 

@@ -137,7 +137,7 @@ def _base_trees(
 def _edited_tree(
     base: ObjectId, edits: Edits, read: ReadTree, write: WriteTree, content: ReadContent | None
 ) -> ObjectId:
-    amended = amend_tree(content(base), edits) if content is not None and edits and base != EMPTY_TREE else None
+    amended = amend_tree(content(base), edits) if content is not None and edits else None
     if amended is not None:
         return write(amended)
     entries = {} if base == EMPTY_TREE else read(base)
