@@ -46,8 +46,9 @@ def test_nobody_waits_until_they_are_unlinked(project: Project, monkeypatch: pyt
 
 
 def test_they_are_swept_by_themselves(project: Project):
-    """The disk has the space again soon."""
+    """The disk has the space again soon, once the answer is given."""
     project.workspace.restore("1")
+    project.workspace.settle()
     eventually(lambda: not trash(project))
 
 

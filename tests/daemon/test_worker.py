@@ -102,8 +102,15 @@ def test_an_answer_goes_before_the_workers_own_work_but_not_for_ever(
 
 
 def test_what_the_answer_did_not_wait_for_is_synced_after_it(site: Site):
-    """The index of a checkpoint's pack: made again after a power cut, but not for hours of checkpoints."""
+    """The index of a checkpoint's pack: made again after a power cut, but not for hours of checkpoints.
+
+    So are the files swept that a restore has replaced.
+    """
     site.write("file", "content")
     site.desk.service.save(site.id)
+    site.write("file", "another")
+    site.desk.service.save(site.id)
+    site.desk.service.restore(site.id, "@~1")
     packing = site.desk.service.ask(site.id, lambda keeper: keeper.workspace.store._packing)
     eventually(lambda: packing._unsynced == [])
+    eventually(lambda: os.listdir(site.git_dir / "gone") == [])

@@ -15,6 +15,7 @@ from backtraild.restore.calls import OPEN_FOLDER, Calls
 
 _OPEN_AT_ONCE = 128
 _OCTAL = re.compile(rb"\\([0-7]{3})")
+_PLAIN = re.compile(rb"[!\"$-\[\]-~]+")  # what the kernel writes as it is
 
 
 class Folder(NamedTuple):
@@ -178,7 +179,10 @@ def _mounts_below(root: int) -> frozenset[Path]:
     try:
         prefix = os.readlink(b"/proc/self/fd/%d" % root).rstrip(b"/") + b"/"
         with open("/proc/self/mountinfo", "rb") as table:
-            points = [line.split(b" ")[4] for line in table]
+            mounts = table.read()
+        if _PLAIN.fullmatch(prefix) and b" " + prefix not in mounts:
+            return frozenset()  # as nearly always: nothing has to be taken apart to see that
+        points = [line.split(b" ")[4] for line in mounts.splitlines()]
     except (OSError, IndexError):
         return frozenset()
     plain = (_OCTAL.sub(lambda octal: bytes([int(octal.group(1), 8)]), point) for point in points)

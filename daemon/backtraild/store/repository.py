@@ -55,6 +55,7 @@ class Store:
         """Open a repository that `create` made."""
         self.git_dir = git_dir
         self._newest_tree: tuple[int, str] | None = None
+        self._has_trash = False
         self._decoded: Kept[str, Checkpoint] = Kept(DECODED_BYTES)
         self._pack_folder = os.path.join(git_dir, "objects", "pack")
         if not os.path.isdir(self._pack_folder):
@@ -169,9 +170,16 @@ class Store:
             self._packing.finish(pack)
 
     def settle(self) -> None:
-        """Make durable what no answer waits for, because it would be made again after a power cut."""
+        """Do what no answer waits for: make durable what would be made again after a power cut, and sweep."""
         with failing("written"):
             self._packing.settle()
+        if self._has_trash:
+            self._has_trash = False
+            self.sweep_soon()
+
+    def sweep_when_settled(self) -> None:
+        """There are files that nobody needs any more; nor does anybody wait until they are gone."""
+        self._has_trash = True
 
     def commit_of(self, number: int) -> str | None:
         """The commit that a checkpoint's ref holds; None where it is missing or damaged."""

@@ -218,7 +218,7 @@ class Restorer:
                 trash=parts.store.trash,
             )
         finally:
-            parts.store.sweep_soon()
+            parts.store.sweep_when_settled()
 
     def _changes_to(self, target: Checkpoint) -> Changes:
         return self._parts.changes_between(self._parts.store.newest_tree(), target.tree)
