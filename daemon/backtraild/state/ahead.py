@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from backtraild.model import Path
 from backtraild.state.bundle import Row, unpack
 from backtraild.state.connection import Connection
-from backtraild.state.places import borders, key_of
+from backtraild.state.places import key_of, range_of
 
 AT_ONCE = 256  # bundles, half a megabyte at most
 
@@ -22,7 +22,7 @@ class Ahead:
 
     def __init__(self, connection: Connection, scope: Path) -> None:
         self._connection = connection
-        _, self._scope_end = borders(scope)
+        _, self._scope_end = range_of(scope)
         self._begin = self._end = b""  # the keys from one to the other have been read
         self._bundles: dict[bytes, list[bytes]] = {}
 

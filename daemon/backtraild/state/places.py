@@ -16,7 +16,7 @@ def folder_of(key: bytes) -> Path:
     return key[1:-1]
 
 
-def borders(folder: Path) -> tuple[bytes, bytes]:
+def range_of(folder: Path) -> tuple[bytes, bytes]:
     """Where the keys of a folder and of all below it begin, and where they have ended: the byte after a slash is 0."""
     key = key_of(folder)
     return key, key[:-1] + b"0"

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from backtraild.model import Changes, Entry, Path, split_path
 from backtraild.state.ahead import Ahead
-from backtraild.state.bundle import READ_AGAIN, Row, Stat, pack, split, unpack
+from backtraild.state.bundle import READ_AGAIN, BundleDamaged, Row, Stat, pack, split, unpack
 from backtraild.state.connection import Connection
 from backtraild.state.database import Database
-from backtraild.state.places import borders, folder_of, key_of
+from backtraild.state.places import folder_of, key_of, range_of
 
 _TREE, _FILES = "tree", "files"
 # The bundle that a name of a folder belongs to, and the one after it, whose first name is the border between them.
@@ -93,7 +93,7 @@ class StatTable:
     def has_below(self, folder: Path) -> bool:
         """Is there a file in any folder inside this one?"""
         query = "SELECT EXISTS (SELECT 1 FROM files WHERE folder > ? AND folder < ?)"
-        return bool(self._connection.execute(query, borders(folder)).fetchone()[0])
+        return bool(self._connection.execute(query, range_of(folder)).fetchone()[0])
 
     def put(self, folder: Path, stats: Iterable[tuple[bytes, Stat]]) -> None:
         """Add or replace files of a folder."""
@@ -112,21 +112,21 @@ class StatTable:
     def below(self, folder: Path) -> Iterator[tuple[Path, Stat]]:
         """Every file in a folder and the folders in it."""
         query = "SELECT folder, bundle FROM files WHERE folder >= ? AND folder < ?"
-        for key, bundle in self._connection.execute(query, borders(folder)).fetchall():
+        for key, bundle in self._connection.execute(query, range_of(folder)).fetchall():
             for name, row in self._unpacked(key, bundle).items():
                 yield key[1:] + name, Stat._make(row)
 
     def folders_below(self, folder: Path) -> list[Path]:
         """The folder and all below it that have files."""
         query = "SELECT DISTINCT folder FROM files WHERE folder >= ? AND folder < ?"
-        return [folder_of(key) for (key,) in self._connection.execute(query, borders(folder))]
+        return [folder_of(key) for (key,) in self._connection.execute(query, range_of(folder))]
 
     def count(self, path: Path) -> int:
         """How many files there are at a path and below it."""
         if not path:
             return self.files
         query = "SELECT COALESCE(SUM(count), 0) FROM files WHERE folder >= ? AND folder < ?"
-        below = int(self._connection.execute(query, borders(path)).fetchone()[0])
+        below = int(self._connection.execute(query, range_of(path)).fetchone()[0])
         return below + (self.get(path) is not None)
 
     def size(self) -> int:
@@ -170,8 +170,12 @@ class StatTable:
         if not found:
             return _Place(None, None, {}, None)
         number, first, bundle = found[0]
+        rows = self._unpacked(key, bundle)
         end = found[1][1] if len(found) > 1 else None
-        return _Place(number, first, self._unpacked(key, bundle), end)
+        with self._connection.failing:
+            if next(iter(rows)) != first or (end is not None and end <= name):
+                raise BundleDamaged("rows of files are not where they should be")
+        return _Place(number, first, rows, end)
 
     def _unpacked(self, key: bytes, bundle: bytes) -> dict[bytes, Row]:
         with self._connection.failing:

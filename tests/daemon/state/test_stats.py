@@ -231,6 +231,15 @@ def test_a_damaged_bundle_takes_the_table_with_it(
     assert database.beginnings == 1
 
 
+def test_a_bundle_in_the_wrong_place_takes_the_table_with_it(table: StatTable, database: Database) -> None:
+    """A file that is looked for in the wrong bundle would get a second row."""
+    table.put(b"a", [(b"%03d" % number, row(number)) for number in range(100)])
+    database.connection.execute("UPDATE files SET first = x'ff' WHERE first = (SELECT MIN(first) FROM files)")
+    with pytest.raises(TableLost), database.transaction():
+        table.put(b"a", [(b"000", row(1)), (b"099", row(2)), (b"\xff\xff", row(3))])
+    assert list(table.below(b"")) == []
+
+
 def test_following_another_tree_marks_what_differs(table: StatTable) -> None:
     """After a restore or a lost transaction, exactly the files that differ are read again."""
     fill(table, [b"same", b"d/changed", b"d/gone", b"becomes"])
