@@ -59,7 +59,7 @@ class Left:
 class Captured(NamedTuple):
     """A file that was read, with its content ready to go into a pack."""
 
-    mode: int
+    executable: bool
     mtime_ns: int
     ctime_ns: int
     inode: int
@@ -68,7 +68,10 @@ class Captured(NamedTuple):
     @property
     def row(self) -> Stat:
         """What the stat table keeps."""
-        mode, mtime_ns, ctime_ns, inode, content = self
+        executable, mtime_ns, ctime_ns, inode, content = self
+        mode = (
+            EXECUTABLE_MODE if executable else FILE_MODE
+        )  # one number for all, also where they came by wire
         return Stat(mode, content.oid, content.size, mtime_ns, ctime_ns, inode)
 
 
@@ -152,7 +155,7 @@ def capture_plain(
         return None
     packed = pack(content)
     row = _read_row(status, packed.oid, started, clock())
-    return Captured(row.mode, row.mtime_ns, row.ctime_ns, row.inode, packed)
+    return Captured(row.mode == EXECUTABLE_MODE, row.mtime_ns, row.ctime_ns, row.inode, packed)
 
 
 def as_placed(placed: Placed, status: os.stat_result) -> Stat | None:

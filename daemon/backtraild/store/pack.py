@@ -300,8 +300,8 @@ def encode_index(
     """The pack's index, from what is in the order of writing."""
     ranking = sorted(range(len(ids)), key=ids.__getitem__)
     return encode_sorted(
-        b"".join([ids[rank] for rank in ranking]),
-        array("I", [checksums[rank] for rank in ranking]),
-        array("Q", [offsets[rank] for rank in ranking]),
+        b"".join(map(ids.__getitem__, ranking)),
+        array("I", map(checksums.__getitem__, ranking)),
+        array("Q", map(offsets.__getitem__, ranking)),
         pack,
     )

@@ -32,11 +32,9 @@ def test_an_order_brings_the_longest_names_and_a_way_into_the_folder(tmp_path: P
 def test_an_answer_brings_the_strangest_numbers_there_are():
     """Times before 1970, inodes of 64 bits, contents without lines."""
     answer = [
-        Captured(
-            0o100644, -(2**63), 2**63 - 1, 2**64 - 1, Packed(b"\0" * 20, 2**40, None, 2**32 - 1, b"\xff")
-        ),
+        Captured(False, -(2**63), 2**63 - 1, 2**64 - 1, Packed(b"\0" * 20, 2**40, None, 2**32 - 1, b"\xff")),
         None,
-        Captured(0o100755, 0, -1, 1, Packed(b"i" * 20, 0, 0, 0, b"x" * 50_000)),
+        Captured(True, 0, -1, 1, Packed(b"i" * 20, 0, 0, 0, b"x" * 50_000)),
     ]
     reading, writing = os.pipe()
     try:

@@ -254,7 +254,7 @@ def test_a_root_that_is_gone_is_unavailable_and_nothing_is_deleted(project: Proj
         (PackWriter, "add_blob_stream"),
         (PackWriter, "add_blob"),
         (durable, "write_all"),
-        (durable, "write_synced"),
+        (durable, "write_hastened"),
         (durable, "sync_folder"),
     ],
     ids=lambda failing: failing[1],

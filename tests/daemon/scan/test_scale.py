@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from backtraild.store import LISTED_CHANGES
 from support.project import Project
 
 IN_A_FOLDER = 100
+PEAK_A_FILE = 500
 RACE_SECONDS = 2.5
 
 
@@ -156,6 +158,24 @@ def test_a_first_snapshot_makes_no_value_of_files_that_no_commit_names(
 
     assert made.call_count == len(checkpoint.files_changed) == LISTED_CHANGES
     assert checkpoint.files_changed_count == checkpoint.insertions == LISTED_CHANGES + IN_A_FOLDER
+
+
+def test_a_first_snapshot_takes_little_memory_a_file(tmp_path: Path):
+    """A million files must fit: a path, an id, a place in the pack, and the folder's tree."""
+    peaks = []
+    for count in (5 * IN_A_FOLDER, 25 * IN_A_FOLDER):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        with Project(folder) as project:
+            make_files(project.root, count)
+            tracemalloc.start()
+            try:
+                project.workspace.start()
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+
+    assert (peaks[1] - peaks[0]) / (20 * IN_A_FOLDER) < PEAK_A_FILE
 
 
 def cost_of_looking_at_settled_files(monkeypatch: pytest.MonkeyPatch, project: Project) -> Counter[str]:
