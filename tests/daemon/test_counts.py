@@ -155,12 +155,18 @@ def test_what_differs_is_found_at_the_same_cost_among_500_and_among_50_000(sites
         before = site.desk.service.save(site.id, allow_empty=True)
         site.write(FIRST, b"another\n")
         after = site.desk.service.save(site.id)
-        site.desk.service.ask(site.id, lambda keeper: keeper.workspace.store.objects.recent.clear())
+        site.desk.service.ask(site.id, _forget_contents)
         costs.append(_cost(site, requests.diff(str(before.number), str(after.number))))
 
     cost = _same(costs)
     assert (cost[OBJECTS], cost["pread"]) == (2, 4), "the content on both sides, and what stands before it"
     assert (cost["write"], cost["scandir"]) == (0, 0)
+
+
+def _forget_contents(keeper: Keeper) -> None:
+    objects = keeper.workspace.store.objects
+    objects.recent.clear()
+    objects._sized = None
 
 
 def test_what_was_just_saved_is_compared_without_reading_it_again(sites: list[Site]):
