@@ -7,7 +7,8 @@ entered through the descriptor of its parent, so a folder swapped for a symlink 
 from backtraild.scan.capture import capture_plain
 from backtraild.scan.crawl import crawl
 from backtraild.scan.deputy import Answer
+from backtraild.scan.findings import ScanResult
 from backtraild.scan.observer import NoObserver, Observer
-from backtraild.scan.scanner import Scanner, ScanResult
+from backtraild.scan.scanner import Scanner
 
 __all__ = ["Answer", "NoObserver", "Observer", "ScanResult", "Scanner", "capture_plain", "crawl"]

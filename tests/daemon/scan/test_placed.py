@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backtraild.model import Limits, Placed
-from backtraild.scan import capture, scanner
+from backtraild.scan import capture, taking
 from backtraild.scan.capture import TICK_NS
 from support.look import Looker
 from support.project import Project
@@ -107,7 +107,7 @@ def test_a_restore_does_not_read_what_it_wrote(tmp_path: Path, monkeypatch: pyte
         for number in range(20):
             project.write(f"{number // 5}/{number}", b"%d changed\n" % number)
         project.save()
-        monkeypatch.setattr(scanner, "capture", count)
+        monkeypatch.setattr(taking, "capture", count)
         monkeypatch.setattr(capture, "TICK_NS", 0)  # so that nothing depends on how long staging takes
         result = project.workspace.restore("1", dirty=())
         assert len(result.written) == 20

@@ -197,7 +197,7 @@ def test_a_file_looked_at_twice_in_one_scan_is_one_change(looker: Looker, monkey
             path.write_bytes(b"newest")
         return found
 
-    monkeypatch.setattr("backtraild.scan.scanner.capture", read_and_change)
+    monkeypatch.setattr("backtraild.scan.taking.capture", read_and_change)
     # Both paths end at `file`, which was a folder when they were noted.
     change = looker.look(later(), [b"file/one/x", b"file/two/x"]).changes[b"file"]
 
