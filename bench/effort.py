@@ -13,7 +13,7 @@ class Effort:
     starts: int = 5
     growth_starts: int = 3
     changed_at_start: int = 100
-    restores: int = 5
+    restores: int = 20
     many_files: int = 10_000
     many_restores: int = 3
     checkpoints: int = 1_000

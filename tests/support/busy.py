@@ -9,6 +9,7 @@ from typing import Any
 from backtrail import BacktrailError, CheckpointConfig, Client, NothingToDo
 from support.notes import Files, Notes
 
+UNREADABLE = "it cannot be read and compared"
 _PATHS = [
     f"{folder}{name}" for folder in ("", "src/", "src/deep/er/", "docs/") for name in ("a", "b.txt", "c")
 ]
@@ -99,6 +100,8 @@ class Busy:
         self._arrived(result, target)
 
     def _arrived(self, result: Any, target: Files) -> None:
+        if any(conflict.reason == UNREADABLE for conflict in result.conflicts):
+            raise BacktrailError("The files could not be read: their disk is gone.")
         assert not result.conflicts, result.conflicts
         if (
             result.written or result.deleted
