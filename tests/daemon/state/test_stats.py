@@ -15,6 +15,7 @@ from backtraild.model import (
     Entry,
     Skipped,
     SkipReason,
+    is_below,
     join_path,
     split_path,
 )
@@ -68,10 +69,6 @@ def fill(table: StatTable, files: list[bytes]) -> None:
     for number, path in enumerate(files):
         folder, name = split_path(path)
         table.put(folder, [(name, row(number))])
-
-
-def is_below(path: bytes, folder: bytes) -> bool:
-    return not folder or path.startswith(folder + b"/")
 
 
 @given(st.lists(paths, unique=True, max_size=12), paths | st.just(b""))
