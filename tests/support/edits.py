@@ -100,8 +100,9 @@ class Editor:
     def _chmod(self) -> None:
         files = [path for path in self._files() if not os.path.islink(path)]
         if files:
-            path = self._random.choice(files)
-            os.chmod(path, os.stat(path).st_mode ^ 0o111)
+            # Another writer may have put a folder there meanwhile, which nobody could enter any more.
+            with open(self._random.choice(files), "rb") as file:
+                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode ^ 0o111)
 
     def _link(self) -> None:
         path = self._new_path()
