@@ -63,7 +63,7 @@ class Editor:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.islink(path):
             os.unlink(path)
-        with open(path, "wb") as file:
+        with open(path, "wb", opener=_unfollowed) as file:
             file.write(content)
 
     def _text(self) -> bytes:
@@ -84,7 +84,7 @@ class Editor:
     def _change(self) -> None:
         files = [path for path in self._files() if not os.path.islink(path)]
         if files:
-            with open(self._random.choice(files), "ab") as file:
+            with open(self._random.choice(files), "ab", opener=_unfollowed) as file:
                 file.write(self._text())
 
     def _delete(self) -> None:
@@ -101,7 +101,7 @@ class Editor:
         files = [path for path in self._files() if not os.path.islink(path)]
         if files:
             # Another writer may have put a folder there meanwhile, which nobody could enter any more.
-            with open(self._random.choice(files), "rb") as file:
+            with open(self._random.choice(files), "rb", opener=_unfollowed) as file:
                 os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode ^ 0o111)
 
     def _link(self) -> None:
@@ -130,3 +130,8 @@ class Editor:
             target = os.path.join(self._root, b"moved_%d" % self._random.randrange(10_000))
             if not target.startswith(source + b"/") and not os.path.lexists(target):
                 os.rename(source, target)
+
+
+def _unfollowed(path: bytes, flags: int) -> int:
+    """Another writer may have put a symlink there meanwhile, and some lead to files of the system."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
