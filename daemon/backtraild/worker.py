@@ -160,7 +160,10 @@ class Worker:
     def _step(self) -> float | None:
         """Do what is due; how long to wait then."""
         if not self._is_current and self._may_retry():
+            is_asked = not self._inbox.is_empty
             self._catch_up()
+            if not (self._is_current or is_asked or self._inbox.is_empty):
+                return 0.0  # what failed began before anybody asked, and may be over: that is no answer
         if self._answer_requests() and self._is_courteous(time.monotonic()):
             return COURTESY_SECONDS
         self._courteous_until = None

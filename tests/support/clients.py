@@ -50,7 +50,8 @@ class Home:
         for pid in self._daemons():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        eventually(lambda: not self._daemons())
+        # Of a process that ends, the kernel forgets what it is called before it lets go of its lock.
+        eventually(lambda: not self._daemons() and self.pid() is None)
 
     def _daemons(self) -> list[int]:
         mark = b"BACKTRAIL_HOME=" + os.fsencode(self.path) + b"\0"
