@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from backtrail.errors import NothingToDo
+from backtrail.errors import NothingToDo, WorkspaceUnavailable
 from backtraild import timers, worker
+from backtraild.keeper import Keeper
 from backtraild.model import Intent
 from support.serving import Site, desk
 from support.watching import eventually
@@ -114,3 +115,30 @@ def test_what_the_answer_did_not_wait_for_is_synced_after_it(site: Site):
     packing = site.desk.service.ask(site.id, lambda keeper: keeper.workspace.store._packing)
     eventually(lambda: packing._unsynced == [])
     eventually(lambda: os.listdir(site.git_dir / "gone") == [])
+
+
+def test_who_asks_during_an_attempt_that_fails_is_not_answered_with_its_failure(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    """The disk is back by then: the attempt began before anybody asked, and the next one would do."""
+    begun, asked = threading.Event(), threading.Event()
+    reopened = worker.Worker._reopened
+
+    def fail_at_first(self: worker.Worker) -> Keeper:
+        if begun.is_set():
+            return reopened(self)
+        self._close()
+        begun.set()
+        asked.wait(10)
+        raise WorkspaceUnavailable("The disk is out of order.")
+
+    monkeypatch.setattr(worker, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(worker.Worker, "_reopened", fail_at_first)
+    away = site.root.rename(site.root.with_name("away"))
+    with pytest.raises(WorkspaceUnavailable):
+        site.desk.service.save(site.id)
+    away.rename(site.root)
+    assert begun.wait(10)
+    answer = site.desk.service.submit(site.id, lambda keeper: keeper.workspace.checkpoints)
+    asked.set()
+    assert answer.result(10) > 0
