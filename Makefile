@@ -18,9 +18,10 @@ $(READY): pyproject.toml
 
 WORKSPACE ?= .
 
+# With job control the view alone gets the Ctrl-C; a make that gets it may complain about its own wait.
 run: $(READY)  ## install into .venv, watch WORKSPACE=path (or this folder) and show what happens; Ctrl-C ends the view
 	@$(BIN)/backtrail watch '$(WORKSPACE)'
-	@trap : INT; $(BIN)/backtrail events --workspace '$(WORKSPACE)' ; echo 'Here: $(BIN)/backtrail daemon stop'
+	@[ ! -t 0 ] || set -m; $(BIN)/backtrail events --workspace '$(WORKSPACE)' ; echo 'Here: $(BIN)/backtrail daemon stop'
 
 lint: $(READY)  ## style, types and import rules
 	$(BIN)/ruff check .

@@ -114,12 +114,13 @@ def untimed(line: str) -> str:
 def test_make_run_watches_a_folder_shows_what_happens_and_leaves_the_daemon_running(newcomer: Path):
     """It is the first command of a newcomer; Ctrl-C must end the view and not the protection."""
     project = newcomer / "project"
-    with Terminal(["make", "run", f"WORKSPACE={project}"], ROOT, os.environ) as terminal:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    with Terminal(["make", "run", f"WORKSPACE={project}"], ROOT, plain) as terminal:
         terminal.wait_for("Watching")
         terminal.wait_for("`backtrail list`")
         eventually(lambda: "auto" in edited(project, terminal), 30)
         terminal.type("\x03")
-        terminal.end()
+        assert terminal.end() == 0
     assert "The daemon goes on watching; `backtrail daemon stop` ends it." in terminal.plain()
     assert terminal.plain().splitlines()[-1] == "Here: .venv/bin/backtrail daemon stop"
     assert "● running" in typed("backtrail daemon status", newcomer)
