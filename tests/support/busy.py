@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from backtrail import BacktrailError, CheckpointConfig, Client, NothingToDo
+from backtraild.settle import MASS_CHANGE_FILES
 from support.notes import Files, Notes
 
 UNREADABLE = "it cannot be read and compared"
 _PATHS = [
     f"{folder}{name}" for folder in ("", "src/", "src/deep/er/", "docs/") for name in ("a", "b.txt", "c")
 ]
+# More, within a minute, would be a mass change: the daemon would pin the state before it, whatever was promised.
+MOST_DELETIONS = MASS_CHANGE_FILES - len(_PATHS)
 
 
 class Busy:
@@ -27,6 +30,7 @@ class Busy:
         self._states: dict[int, Files] = {}
         self._messages: dict[str, int] = {}
         self._others = 0
+        self._deletions = 0
 
     def work(self) -> None:
         """One random thing after the other. What is refused, because of the fault, is not promised."""
@@ -56,9 +60,10 @@ class Busy:
         for path in self._source.sample(_PATHS, self._source.randint(1, 4)):
             self._notes.note("writing", path=path)
             target = self._root / path
-            if path in self._model and self._source.random() < 0.3:
+            if path in self._model and self._deletions < MOST_DELETIONS and self._source.random() < 0.3:
                 target.unlink()
                 del self._model[path]
+                self._deletions += 1
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             content = f"{self._source.random()}\n" * self._source.choice([1, 10, 3000])
