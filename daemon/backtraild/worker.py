@@ -304,9 +304,11 @@ class Worker:
             if not request.answer.set_running_or_notify_cancel():
                 continue
             try:
-                with self._meter.on_behalf_of(request.job):
-                    answer = request.action(keeper)
-                request.answer.set_result(answer)
+                # Whoever asked hears of it first: the thread that sends the answer would have events to send, too.
+                with self._events.held_back():
+                    with self._meter.on_behalf_of(request.job):
+                        answer = request.action(keeper)
+                    request.answer.set_result(answer)
             except BaseException as error:  # belongs to whoever asked, and must not end this thread
                 try:
                     if isinstance(error, _REOPENING):

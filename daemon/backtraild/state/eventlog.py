@@ -6,7 +6,6 @@ never given out.
 """
 
 import contextlib
-import logging
 import os
 import sqlite3
 import threading
@@ -21,6 +20,7 @@ from backtrail.errors import StoreFailed
 from backtrail.pathtext import sendable
 from backtraild.model import Event
 from backtraild.state import trimming
+from backtraild.state.announcing import Announcing
 from backtraild.state.eventquery import INDEXES, EventQuery, numbers_of, select
 from backtraild.state.reservation import Reservation
 from backtraild.state.strangers import discard_strangers
@@ -36,8 +36,6 @@ _INSERT = f"INSERT INTO events ({_COLUMNS}, phase) VALUES (?, ?, ?, ?, ?, ?, ?, 
 TRIM_SECONDS = 3600.0
 _SIDE_FILES = ("", "-wal", "-shm")
 
-_log = logging.getLogger(__name__)
-
 
 class EventLog:
     """Appended to by all workers, one at a time."""
@@ -45,7 +43,8 @@ class EventLog:
     def __init__(self, path: str, publish: Callable[[Event], None]) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._publish = publish
+        self._announcing = Announcing(publish)
+        self.held_back = self._announcing.held_back
         self._epoch = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.") + os.urandom(4).hex()
         self.set_aside: str | None = None  # where a log went that could not be read
         with _failing("opened"):
@@ -86,7 +85,7 @@ class EventLog:
         session: str | None = None,
         data: Mapping[str, Any] | None = None,
     ) -> Event:
-        """Write an event down and publish it, both under one lock: subscribers see the order of seq."""
+        """Write an event down and publish it: subscribers see the order of seq."""
         with self._lock:
             event = Event(
                 epoch=self._epoch,
@@ -101,10 +100,7 @@ class EventLog:
             )
             self._insert(event)
             self._newest = event.seq
-            try:
-                self._publish(event)
-            except Exception:  # it is in the log, where those who miss it find it
-                _log.exception("event %d could not be published", event.seq)
+            self._announcing.add(event)
         return event
 
     def since(self, seq: int, limit: int = 1000, workspace: str | None = None) -> list[Event]:

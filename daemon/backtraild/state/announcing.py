@@ -1,0 +1,47 @@
+"""Events on their way out of the log, in its order."""
+
+import contextlib
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from backtraild.model import Event
+
+_log = logging.getLogger(__name__)
+
+
+class Announcing:
+    """Publishes what is in the log. A thread may hold its own events back for a moment, and with them later ones."""
+
+    def __init__(self, publish: Callable[[Event], None]) -> None:
+        self._publish = publish
+        self._waiting: deque[Event] = deque()
+        self._one_by_one = threading.Lock()
+        self._here = threading.local()
+
+    def add(self, event: Event) -> None:
+        """To be called in the order of the log, with its lock held."""
+        self._waiting.append(event)
+        if not getattr(self._here, "is_holding_back", False):
+            self._publish_all()
+
+    @contextlib.contextmanager
+    def held_back(self) -> Iterator[None]:
+        """What this thread adds in this block is published when it ends, or when another thread publishes."""
+        self._here.is_holding_back = True
+        try:
+            yield
+        finally:
+            self._here.is_holding_back = False
+            if self._waiting:
+                self._publish_all()
+
+    def _publish_all(self) -> None:
+        with self._one_by_one:
+            while self._waiting:
+                event = self._waiting.popleft()
+                try:
+                    self._publish(event)
+                except Exception:  # it is in the log, where those who miss it find it
+                    _log.exception("event %d could not be published", event.seq)
