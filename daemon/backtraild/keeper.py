@@ -283,7 +283,7 @@ class Keeper:
         for healing in self.workspace.take_healings():
             told = {"reason": healing.reason, "done": list(healing.done), "objects": healing.objects}
             self._teller.tell_done("healed", None, None, told)
-        self._teller.try_to_tell_new()
+        self._teller.try_to_tell_new(checkpoint)
 
     def _refresh_facts(self, checkpoint: Checkpoint | None) -> None:
         newest, last = self.workspace.history.newest(), checkpoint or self.facts.last

@@ -45,14 +45,17 @@ class Teller:
         self._owed.append((kind, checkpoint, session, data))
         self.try_to_tell_new()
 
-    def tell_new(self) -> None:
-        """Checkpoints without an event get it: new ones, and those whose event a crash or full disk swallowed."""
+    def tell_new(self, made: Checkpoint | None = None) -> None:
+        """Checkpoints without an event get it: new ones, and those whose event a crash or full disk swallowed.
+
+        `made` is one that is at hand, and need not be read.
+        """
         while self._owed:
             self.tell(*self._owed[0])
             del self._owed[0]
         for number in self._history.numbers_after(self._told):
             try:
-                checkpoint = self._history.recall(number)
+                checkpoint = made if made and made.number == number else self._history.recall(number)
             except (StoreDamaged, StoreFailed) as error:
                 if self._may_pass(error, time.monotonic()):
                     self._health.trouble("log", f"Checkpoint {number} can't be told of yet. {error.message}")
@@ -74,10 +77,10 @@ class Teller:
         """Let go of old events, of all workspaces; True if there are more of them."""
         return self._events.trim()
 
-    def try_to_tell_new(self) -> None:
+    def try_to_tell_new(self, made: Checkpoint | None = None) -> None:
         """The same where the checkpoints are there whether it is told or not: the worker tells of them later."""
         try:
-            self.tell_new()
+            self.tell_new(made)
         except BacktrailError as error:
             self._health.trouble("log", error.message)
 

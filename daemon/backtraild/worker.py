@@ -153,6 +153,7 @@ class Worker:
                 self._dirt.wait(self._step())
             self._finish()
         finally:
+            self._events.let_go()
             self._inbox.close()
             if not self.first_look.done():
                 self.first_look.set_exception(let_go())
@@ -167,6 +168,9 @@ class Worker:
         if self._answer_requests() and self._is_courteous(time.monotonic()):
             return COURTESY_SECONDS
         self._courteous_until = None
+        self._events.let_go()
+        if self._is_just_marked(time.monotonic()):
+            return COURTESY_SECONDS
         left = self._retry_at - time.monotonic()
         if not self._is_current or left > 0:
             return None if math.isinf(left) else max(0.0, left)
@@ -182,6 +186,11 @@ class Worker:
         if self._courteous_until is None:
             self._courteous_until = now + MOST_COURTESY_SECONDS
         return now < self._courteous_until
+
+    def _is_just_marked(self, now: float) -> bool:
+        """Was the first change noticed in this very moment? Whoever made it may be about to ask for a checkpoint."""
+        pending = self._dirt.peek()
+        return pending is not None and now < pending.first + COURTESY_SECONDS
 
     def _may_retry(self) -> bool:
         """Whoever asks for something does not wait for the time of the next attempt."""
@@ -299,16 +308,17 @@ class Worker:
             return False
         for request in self._inbox.waiting():
             is_asked = True
+            # Whoever asks hears of it first, and the others when the answer is on its way.
+            self._events.let_go()
+            self._events.hold_back()
             if self._housekeeper is not None:
                 self._housekeeper.keep_limits()
             if not request.answer.set_running_or_notify_cancel():
                 continue
             try:
-                # Whoever asked hears of it first: the thread that sends the answer would have events to send, too.
-                with self._events.held_back():
-                    with self._meter.on_behalf_of(request.job):
-                        answer = request.action(keeper)
-                    request.answer.set_result(answer)
+                with self._meter.on_behalf_of(request.job):
+                    answer = request.action(keeper)
+                request.answer.set_result(answer)
             except BaseException as error:  # belongs to whoever asked, and must not end this thread
                 try:
                     if isinstance(error, _REOPENING):

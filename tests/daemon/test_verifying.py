@@ -9,7 +9,6 @@ import pytest
 
 from backtrail.errors import UnknownWorkspace
 from backtraild.model import Intent
-from backtraild.service import Service
 from backtraild.workspace import Verification
 from support import damage
 from support.disk import fsck
@@ -145,9 +144,7 @@ def test_a_damaged_list_of_folders_stops_nothing(tmp_path: Path):
         site = at.watch()
         at.service.stop()
         at.places.registry.write_bytes(b"garbage")
-        at.service = Service(at.places, at.told.append)
-        at.service.start()
-        assert at.service.wait_until_caught_up(30)
+        at.restart()
         assert [entry.id for entry in at.service.workspaces()] == [site.id]
         assert "made again from the stores" in at.events("error")[-1].data["reason"]
         site.write("new")

@@ -56,6 +56,16 @@ def test_requests_of_many_threads_are_answered_one_by_one(site: Site):
     assert site.captured() == {b"%d" % number: ("file", b"9") for number in range(6)}
 
 
+def test_an_answer_does_not_wait_until_others_are_told(site: Site, monkeypatch: pytest.MonkeyPatch):
+    """Whoever saves waits for the checkpoint alone; its event is in the log by then, and published a moment later."""
+    monkeypatch.setattr(worker, "COURTESY_SECONDS", 0.3)
+    log, before = site.desk.service.log, site.desk.heard
+    site.write("a")
+    made = site.desk.service.save(site.id)
+    assert (log.since(before)[-1].checkpoint, site.desk.heard) == (made.number, before)
+    assert site.desk.events("checkpoint_created")[-1].checkpoint == made.number
+
+
 def test_an_error_of_a_request_goes_to_whoever_asked_and_the_worker_works_on(site: Site):
     """One bad question must not cost the protection of the folder."""
 

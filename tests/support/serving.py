@@ -34,18 +34,31 @@ class Desk:
         self.folder = folder
         self.places = places_in(folder)
         configure(folder, {"quiet": QUIET, "patience": PATIENCE, **settings})
-        self.told: list[Event] = []
+        self._told: list[Event] = []
         self.progress: list[Progress] = []
-        self.service = Service(self.places, self.told.append, self.progress.append)
+        self._start()
+
+    def _start(self) -> None:
+        self.service = Service(self.places, self._hear, self.progress.append)
+        self.heard = self.service.log.newest
         self.service.start()
+
+    def _hear(self, event: Event) -> None:
+        self._told.append(event)
+        self.heard = event.seq
+
+    @property
+    def told(self) -> list[Event]:
+        """What was told so far, up to the last event of the log: those who listen hear of it a little later."""
+        eventually(lambda: self.heard == self.service.log.newest)
+        return self._told
 
     def restart(self, **settings: Any) -> None:
         """As after the machine was started again."""
         self.service.stop()
         if settings:
             configure(self.folder, {"quiet": QUIET, "patience": PATIENCE, **settings})
-        self.service = Service(self.places, self.told.append, self.progress.append)
-        self.service.start()
+        self._start()
         assert self.service.wait_until_caught_up(30)
 
     def watch(self, name: str = "work", **options: Any) -> "Site":

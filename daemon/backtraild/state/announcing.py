@@ -1,10 +1,9 @@
 """Events on their way out of the log, in its order."""
 
-import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from backtraild.model import Event
 
@@ -26,16 +25,15 @@ class Announcing:
         if not getattr(self._here, "is_holding_back", False):
             self._publish_all()
 
-    @contextlib.contextmanager
-    def held_back(self) -> Iterator[None]:
-        """What this thread adds in this block is published when it ends, or when another thread publishes."""
+    def hold_back(self) -> None:
+        """From now on, what this thread adds waits until it lets go, or until another thread publishes."""
         self._here.is_holding_back = True
-        try:
-            yield
-        finally:
-            self._here.is_holding_back = False
-            if self._waiting:
-                self._publish_all()
+
+    def let_go(self) -> None:
+        """Publish what this thread has held back, and what it adds from now on at once."""
+        self._here.is_holding_back = False
+        if self._waiting:
+            self._publish_all()
 
     def _publish_all(self) -> None:
         with self._one_by_one:

@@ -44,7 +44,7 @@ class EventLog:
         self._path = path
         self._lock = threading.Lock()
         self._announcing = Announcing(publish)
-        self.held_back = self._announcing.held_back
+        self.hold_back, self.let_go = self._announcing.hold_back, self._announcing.let_go
         self._epoch = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.") + os.urandom(4).hex()
         self.set_aside: str | None = None  # where a log went that could not be read
         with _failing("opened"):
