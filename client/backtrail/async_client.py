@@ -18,6 +18,7 @@ from backtrail.wire.async_streams import AsyncFollower
 from backtrail.wire.connection import OnProgress, Silent
 from backtrail.wire.deadline import Deadline
 from backtrail.wire.exchange import Exchange, Lost, check_begun
+from backtrail.wire.following import beginning
 from backtrail.wire.locating import RETURN_SECONDS, Location, Locator
 
 _Params = TypeVar("_Params", bound=Value)
@@ -96,8 +97,8 @@ class AsyncClient:
     ) -> AsyncGenerator[CheckpointEvent]:
         """What happens, in order and without holes: after the event `since`, or from the first step on.
 
-        It goes on over restarts of the daemon, without starting it. With `follow` off it ends at the newest
-        event. With `progress`, the progress of long work is told too.
+        It goes on over restarts of the daemon, without starting it. With `follow` off it tells what has happened, up
+        to the newest event. With `progress`, the progress of long work is told too.
         """
         if workspace is not None and not isinstance(workspace, AsyncWorkspace):
             workspace = await self.workspace(workspace)
@@ -105,7 +106,7 @@ class AsyncClient:
         follower = AsyncFollower(
             self,
             self._locator,
-            newest if since is None else since,
+            beginning(since, newest, follow=follow),
             workspace=None if workspace is None else workspace.id,
             progress=progress,
         )

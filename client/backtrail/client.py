@@ -104,8 +104,8 @@ class Client:
     ) -> "EventStream":
         """What happens, in order and without holes: after the event `since`, or from now on.
 
-        It goes on over restarts of the daemon, without starting it. With `follow` off it ends at the newest
-        event. With `progress`, the progress of long work is told too.
+        It goes on over restarts of the daemon, without starting it. With `follow` off it tells what has happened, up
+        to the newest event. With `progress`, the progress of long work is told too.
         """
         from backtrail.wire.streams import EventStream  # here, because few programs follow
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backtrail.values import CheckpointEvent, EventPage, Heartbeat
-from backtrail.wire.following import Trail, news_of
+from backtrail.wire.following import Trail, beginning, news_of
 
 
 def _event(seq, epoch="one", kind="checkpoint_created", workspace="w"):
@@ -29,6 +29,12 @@ def _caught_up(trail, log, epoch="one"):
 
 def _heard(trail, *news):
     return [event.seq for each in news for event in trail.hear(each)]
+
+
+def test_who_follows_begins_now_and_who_does_not_begins_with_the_first():
+    """Without a number, there would be nothing to tell to those who do not wait for what happens."""
+    assert [beginning(None, 7, follow=follow) for follow in (True, False)] == [7, 0]
+    assert [beginning(3, 7, follow=follow) for follow in (True, False)] == [3, 3]
 
 
 def test_a_follower_asks_the_log_before_anything_else():

@@ -155,6 +155,7 @@ def test_all_events_are_listed_and_those_of_one_workspace_are_told_apart(shell: 
     assert {event["root"] for event in everything} == {str(shell.root), str(other)}
     assert [event["seq"] for event in everything] == list(range(1, len(everything) + 1))
     assert shell(*words, "--all").text.count("\n") == len(everything)
+    assert shell("events", "--json", "--no-follow", "--all").text.count("\n") == len(everything)
     last = shell("events", "--since", str(len(everything) - 1), "--no-follow", "--all").text
     assert last.count("\n") == 1
     assert "other" in last

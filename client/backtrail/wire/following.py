@@ -13,6 +13,13 @@ PROGRESS = "progress"
 MISSING = "events_missing"
 
 
+def beginning(since: int | None, newest: int, *, follow: bool) -> int:
+    """The number after which to begin. Who does not say it and does not follow wants all that there is."""
+    if since is not None:
+        return since
+    return newest if follow else 0
+
+
 class Trail:
     """How far a follower has come, and what of the news it hands on.
 

@@ -10,7 +10,7 @@ import zmq
 from backtrail import protocol
 from backtrail.errors import DaemonBusy, DaemonUnreachable
 from backtrail.values import CheckpointEvent, EventPage
-from backtrail.wire.following import Trail, news_of
+from backtrail.wire.following import Trail, beginning, news_of
 from backtrail.wire.links import Fate, Link
 from backtrail.wire.locating import Locator
 
@@ -46,8 +46,8 @@ class EventStream(Iterator[CheckpointEvent]):
         self._locator = locator
         self._is_closed = False
         # From now on means from this call on, not from the first `next`. It also starts the daemon, if need be.
-        newest = client.ping().seq
-        self._trail = Trail(newest if since is None else since, workspace=workspace, progress=progress)
+        begin_after = beginning(since, client.ping().seq, follow=follow)
+        self._trail = Trail(begin_after, workspace=workspace, progress=progress)
         self._ends = self._waker, self._alarm = socket.socketpair()
         self._events = self._followed() if follow else self._replayed()
 

@@ -65,16 +65,16 @@ def _options(parser: ArgumentParser) -> None:
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--follow", action="store_true", default=True, help="wait for more (the default)")
-    how.add_argument("--no-follow", dest="follow", action="store_false", help="end after the newest")
+    how.add_argument("--no-follow", dest="follow", action="store_false", help="what has happened, up to now")
     add("--all", action="store_true", help="of all workspaces, also inside one")
 
 
 COMMANDS = {
     "events": Command(
         _events,
-        "Follow what happens in the workspace of the current folder, or in all of them if it is in none. With\n"
-        "--since, begin with what has happened already. Nothing is lost when the daemon is restarted meanwhile.",
-        "backtrail events --json --since 0 --no-follow",
+        "Follow what happens in the workspace of the current folder, or in all of them if it is in none. With --since\n"
+        "or --no-follow, begin with what has happened already. Nothing is lost when the daemon is restarted meanwhile.",
+        "backtrail events --json --no-follow",
         options=_options,
     )
 }
