@@ -19,7 +19,8 @@ from backtrail.errors import (
     WorkspaceUnavailable,
 )
 from backtrail.pathtext import to_text
-from backtraild import stores
+from backtraild import courtesy, stores
+from backtraild.courtesy import Courtesy
 from backtraild.gitlock import GitWatch
 from backtraild.health import Health
 from backtraild.housekeeping import Gate, Housekeeper
@@ -35,9 +36,6 @@ from backtraild.timers import Timers
 from backtraild.watch import Dirt, Hub, Interrupted
 
 RETRY_SECONDS = 5.0
-# Who has an answer coming gets it before the worker goes on with its own work, which would take turns with the thread
-# that sends it. So long is that put off, and so long at most where one request follows the other.
-COURTESY_SECONDS, MOST_COURTESY_SECONDS = 0.001, 0.05
 AWAY = "while the folder was not available"
 HALF_WAY = "while a restore had stopped half-way"
 # The workspace is opened again: its folder may be back then, and an interrupted restore is finished or undone.
@@ -80,7 +78,7 @@ class Worker:
         self._circumstance = NOT_WATCHING
         self._retry_at = 0.0
         self._save_at = 0.0  # not before that, while there is no room for it
-        self._courteous_until: float | None = None
+        self._courtesy = Courtesy()
         self._timers = Timers(time.monotonic())
         self._stopping = False
         self.paused = entry.paused
@@ -165,12 +163,10 @@ class Worker:
             self._catch_up()
             if not (self._is_current or is_asked or self._inbox.is_empty):
                 return 0.0  # what failed began before anybody asked, and may be over: that is no answer
-        if self._answer_requests() and self._is_courteous(time.monotonic()):
-            return COURTESY_SECONDS
-        self._courteous_until = None
+        is_answered, pending = self._answer_requests(), self._dirt.peek()
+        if self._courtesy.is_due(is_answered, pending and pending.first, time.monotonic()):
+            return courtesy.SECONDS
         self._events.let_go()
-        if self._is_just_marked(time.monotonic()):
-            return COURTESY_SECONDS
         left = self._retry_at - time.monotonic()
         if not self._is_current or left > 0:
             return None if math.isinf(left) else max(0.0, left)
@@ -181,16 +177,6 @@ class Worker:
             return RETRY_SECONDS
         self._succeeded()
         return wait
-
-    def _is_courteous(self, now: float) -> bool:
-        if self._courteous_until is None:
-            self._courteous_until = now + MOST_COURTESY_SECONDS
-        return now < self._courteous_until
-
-    def _is_just_marked(self, now: float) -> bool:
-        """Was the first change noticed in this very moment? Whoever made it may be about to ask for a checkpoint."""
-        pending = self._dirt.peek()
-        return pending is not None and now < pending.first + COURTESY_SECONDS
 
     def _may_retry(self) -> bool:
         """Whoever asks for something does not wait for the time of the next attempt."""

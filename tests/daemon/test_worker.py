@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backtrail.errors import NothingToDo, WorkspaceUnavailable
-from backtraild import timers, worker
+from backtraild import courtesy, timers, worker
 from backtraild.keeper import Keeper
 from backtraild.model import Intent
 from support.serving import Site, desk
@@ -58,7 +58,7 @@ def test_requests_of_many_threads_are_answered_one_by_one(site: Site):
 
 def test_an_answer_does_not_wait_until_others_are_told(site: Site, monkeypatch: pytest.MonkeyPatch):
     """Whoever saves waits for the checkpoint alone; its event is in the log by then, and published a moment later."""
-    monkeypatch.setattr(worker, "COURTESY_SECONDS", 0.3)
+    monkeypatch.setattr(courtesy, "SECONDS", 0.3)
     log, before = site.desk.service.log, site.desk.heard
     site.write("a")
     made = site.desk.service.save(site.id)
@@ -100,8 +100,8 @@ def test_an_answer_goes_before_the_workers_own_work_but_not_for_ever(
     """Who waits for an answer need not wait for the tidying up after it; who asks all day must not prevent that."""
     done: list[str] = []
     tend = worker.Worker._tend
-    monkeypatch.setattr(worker, "COURTESY_SECONDS", 1.0)
-    monkeypatch.setattr(worker, "MOST_COURTESY_SECONDS", 0.2)
+    monkeypatch.setattr(courtesy, "SECONDS", 1.0)
+    monkeypatch.setattr(courtesy, "MOST_SECONDS", 0.2)
     monkeypatch.setattr(worker.Worker, "_tend", lambda self: done.append("tended") or tend(self))
 
     def ask() -> None:

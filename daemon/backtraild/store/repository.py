@@ -11,9 +11,10 @@ from backtraild import durable
 from backtraild.model import Changes, Checkpoint, ObjectId
 from backtraild.spare import Spare
 from backtraild.store import mending, record, swapping, trees
-from backtraild.store.enclosure import refuse_ways_out
 from backtraild.store.failing import failing
 from backtraild.store.kept import Kept
+from backtraild.store.lost import newest_unheld
+from backtraild.store.making import make_empty
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import TEMPORARY_PREFIX, PackWriter
@@ -25,25 +26,6 @@ from backtraild.store.turnover import Turnover
 DECODED_BYTES = 1024 * 1024  # of commits; what is made of them takes about four times as much
 PINNED = "refs/pinned"
 HIGHEST = "refs/backtrail/highest"  # a blob with the highest number ever given out, once that one is deleted
-
-# Everything git would otherwise take from the user's configuration and that changes what is stored.
-_CONFIG = """\
-[core]
-\trepositoryformatversion = 0
-\tbare = true
-\tfilemode = true
-\tautocrlf = false
-\tfsync = all
-\tlogallrefupdates = false
-\thooksPath = /dev/null
-[gc]
-\tauto = 0
-[pack]
-\tindexVersion = 2
-[commit]
-\tgpgSign = false
-"""
-
 
 _NO_NUMBER = "Backtrail never came so far: somebody else wrote it. Begin a store anew with `unwatch --purge`."
 
@@ -80,17 +62,9 @@ class Store:
 
     @staticmethod
     def create(git_dir: str) -> "Store":
-        """Make an empty repository: bare, private, with a configuration of its own. Harmless if it exists."""
-        refuse_ways_out(git_dir)
+        """Make an empty repository and open it. Harmless if it exists."""
         with failing("created"):
-            for folder in ("objects/pack", "objects/info", "refs/checkpoints", "refs/heads"):
-                os.makedirs(os.path.join(git_dir, folder), 0o700, exist_ok=True)
-            os.chmod(git_dir, 0o700)
-            for folder in ("objects", "refs", os.pardir):
-                durable.sync_folder(os.path.join(git_dir, folder))
-            durable.replace_file(os.path.join(git_dir, "config"), _CONFIG.encode())
-            # HEAD last: without it git does not take the folder for a repository.
-            durable.replace_file(os.path.join(git_dir, "HEAD"), b"ref: refs/heads/none\n")
+            make_empty(git_dir)
         return Store(git_dir)
 
     @property
@@ -217,15 +191,7 @@ class Store:
     def lost_commits(self, numbers: Collection[int]) -> dict[int, str]:
         """The newest commit for each of these checkpoints that no reference holds. Looks at every object."""
         held = {self.commit_of(number) for number in self.numbers}
-        found: dict[int, Checkpoint] = {}
-        for oid, content in self.objects.commits():
-            with contextlib.suppress(StoreDamaged):  # not a checkpoint's
-                lost = record.decode(oid.hex(), content, pinned=False)
-                if lost.number in numbers and lost.id not in held:
-                    found[lost.number] = max(
-                        lost, found.get(lost.number, lost), key=lambda each: each.timestamp
-                    )
-        return {number: lost.id for number, lost in found.items()}
+        return newest_unheld(self.objects.commits(), held, numbers)
 
     def write_tree(self, pack: PackWriter, base: str | None, changes: Changes) -> ObjectId:
         """Put the changed folders into the pack; the id of the whole tree."""
