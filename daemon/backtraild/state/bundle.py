@@ -88,7 +88,8 @@ def split(rows: Mapping[bytes, Row]) -> Iterator[dict[bytes, Row]]:
     """The same rows in the order of their names, in parts that are not too large and about as large as each other."""
     names = sorted(rows)
     size = sum(map(len, names)) + len(names) * (_FORMS[0].size + 1)
-    parts = -(-size // LARGEST)
+    # Names that no file system has, but a forged tree may, are too large for any part: each has one of its own.
+    parts = min(len(names), -(-size // LARGEST))
     for part in range(parts):
         chosen = names[len(names) * part // parts : len(names) * (part + 1) // parts]
         yield {name: rows[name] for name in chosen}

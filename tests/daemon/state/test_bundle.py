@@ -81,3 +81,13 @@ def test_many_rows_are_split_evenly_and_in_order(rows: dict[bytes, Row]) -> None
     assert all(len(pack(KEY, part)) <= 2 * LARGEST for part in parts)
     counts = [len(part) for part in parts]
     assert max(counts, default=0) - min(counts, default=0) <= 1
+
+
+@pytest.mark.parametrize("lengths", [[5000], [4000, 1, 9000], [2000] * 5])
+def test_a_name_that_is_longer_than_a_part_has_one_of_its_own(lengths: list[int]) -> None:
+    """A forged tree may have names that no file system has; they are refused elsewhere, and must not stop the table."""
+    rows = {b"%d" % place + b"n" * length: ROW for place, length in enumerate(lengths)}
+    parts = list(split(rows))
+    assert all(parts)
+    assert [item for part in parts for item in part.items()] == sorted(rows.items())
+    assert [unpack(KEY, pack(KEY, part)) for part in parts] == parts
