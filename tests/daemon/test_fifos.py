@@ -14,7 +14,6 @@ from backtrail.errors import BacktrailError, UsageError
 from backtrail.paths import Places
 from backtraild.model import Intent
 from backtraild.server import discovery
-from backtraild.service import Service
 from support.serving import Desk, Site, desk
 
 SECONDS = 20.0
@@ -69,8 +68,7 @@ def started(at: Desk) -> Callable[[], object]:
     """A start as after the machine was; what is wrong with it is said, and nothing else."""
 
     def start() -> object:
-        at.service = Service(at.places, at.told.append, at.progress.append)
-        at.service.start()
+        at.start()
         return at.service.wait_until_caught_up(SECONDS / 2)
 
     at.service.stop()

@@ -491,8 +491,7 @@ def test_after_a_suspension_everything_is_looked_at(tmp_path: Path, monkeypatch:
     asleep = [0.0]
     at = Desk(tmp_path)
     at.service.stop()
-    at.service = Service(at.places, at.told.append, asleep=lambda: asleep[0])
-    at.service.start()
+    at.start(asleep=lambda: asleep[0])
     site = at.watch()
     linked = site.write("linked", "before")
     os.link(linked, tmp_path / "outside")

@@ -13,7 +13,7 @@ from backtraild import worker
 from backtraild.model import Checkpoint, Intent
 from support.disk import fsck, snapshot
 from support.mounts import Disk, remount, run, tmpfs
-from support.serving import Desk, Site, desk
+from support.serving import Site, desk
 from support.watching import eventually
 from torture.campaign import Unable
 
@@ -199,8 +199,7 @@ def _save(site: Site) -> Checkpoint:
 def _restart(site: Site) -> None:
     """Without waiting for what can't be looked at now."""
     site.desk.service.stop()
-    again = Desk(site.desk.folder)
-    site.desk.service, site.desk.told = again.service, again.told
+    site.desk.start()
     eventually(lambda: site.state != "scanning")
 
 

@@ -36,10 +36,11 @@ class Desk:
         configure(folder, {"quiet": QUIET, "patience": PATIENCE, **settings})
         self._told: list[Event] = []
         self.progress: list[Progress] = []
-        self._start()
+        self.start()
 
-    def _start(self) -> None:
-        self.service = Service(self.places, self._hear, self.progress.append)
+    def start(self, **options: Any) -> None:
+        """As after the machine was started, without waiting for anything; the service before it was stopped."""
+        self.service = Service(self.places, self._hear, self.progress.append, **options)
         self.heard = self.service.log.newest
         self.service.start()
 
@@ -58,7 +59,7 @@ class Desk:
         self.service.stop()
         if settings:
             configure(self.folder, {"quiet": QUIET, "patience": PATIENCE, **settings})
-        self._start()
+        self.start()
         assert self.service.wait_until_caught_up(30)
 
     def watch(self, name: str = "work", **options: Any) -> "Site":
