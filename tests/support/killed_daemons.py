@@ -114,8 +114,9 @@ def killed_daemons(folder: Path, seed: int, kills: int) -> dict[str, float]:
     fate = Fate(folder / "home", seed, kills)
     try:
         with Client(home=folder / "home", autostart=False) as client:
+            workspace = client.workspace(ordeal.root)  # before the first kill, which may come at once
             fate.start()
-            answers = _worked(client.workspace(ordeal.root), ordeal, random.Random(seed), fate.over)
+            answers = _worked(workspace, ordeal, random.Random(seed), fate.over)
     finally:
         fate.join()
         fate.daemon_process.kill()

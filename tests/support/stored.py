@@ -26,12 +26,13 @@ def add_history(git_dir: Path, moments: Iterable[tuple[datetime, Kind]]) -> None
 
 
 def disk_bytes(folder: Path) -> int:
-    """The sizes of all files in a folder, whoever may be adding and removing some meanwhile."""
-    total = 0
+    """The sizes of all files in a folder, whoever may be adding, moving and removing some meanwhile."""
+    sizes: dict[int, int] = {}  # by inode: one that is moved during the walk is met twice
     for top, _, names in os.walk(folder):
         for name in names:
             try:
-                total += os.lstat(os.path.join(top, name)).st_size
+                found = os.lstat(os.path.join(top, name))
             except FileNotFoundError:
                 continue
-    return total
+            sizes[found.st_ino] = found.st_size
+    return sum(sizes.values())

@@ -140,7 +140,15 @@ def _save_with(free: int, content: bytes, site: Site, disk: Path, turn: str) -> 
     (disk / "ballast").write_bytes(bytes(max(0, _free(disk) - free)))
     site.write("file", content)
     fits = free >= FLOOR + len(content) + 50_000
-    _until(lambda: site.content("file") == content if fits else site.state == "degraded", turn)
+    too_little = free + 100_000 < FLOOR + len(content)
+
+    def is_decided() -> bool:
+        # In between, it depends on what the daemon itself gives back in this moment.
+        is_saved, is_refused = site.content("file") == content, site.state == "degraded"
+        return (is_saved and not too_little) or (is_refused and not fits)
+
+    _until(is_decided, turn)
+    is_refused = site.state == "degraded"
     # Tables and refs are not asked for, as they are small.
     assert _free(disk) >= min(free, FLOOR) - 200_000, f"{turn}: only {_free(disk):,} bytes are free"
     left = {checkpoint.number for checkpoint in site.checkpoints()}
@@ -148,7 +156,7 @@ def _save_with(free: int, content: bytes, site: Site, disk: Path, turn: str) -> 
     (disk / "ballast").unlink()
     _until(lambda: site.content("file") == content, turn)
     _settled(site, turn)
-    return not fits
+    return is_refused
 
 
 def _is_sound(git_dir: Path) -> bool:
