@@ -9,19 +9,25 @@ class Courtesy:
 
     def __init__(self) -> None:
         self._until: float | None = None
+        self._answered_at: float | None = None
 
     def is_due(self, answered: bool, marked_at: float | None, now: float) -> bool:
-        """Should the worker wait a moment? Yes while an answer is on its way.
+        """Should the worker wait a moment? Yes while an answer is on its way, whatever else has woken it.
 
         And yes where the first change was noticed in this very moment, because whoever made it may be about to ask for
         a checkpoint.
         """
         if not answered:
             self._until = None
-            return marked_at is not None and now < marked_at + SECONDS
+            return _is_recent(self._answered_at, now) or _is_recent(marked_at, now)
+        self._answered_at = now
         if self._until is None:
             self._until = now + MOST_SECONDS
         if now < self._until:
             return True
         self._until = None
         return False
+
+
+def _is_recent(moment: float | None, now: float) -> bool:
+    return moment is not None and now < moment + SECONDS

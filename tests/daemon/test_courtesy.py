@@ -27,3 +27,11 @@ def test_a_change_is_looked_at_a_moment_after_it_was_noticed():
     assert courtesy.is_due(False, NOW, NOW)
     assert not courtesy.is_due(False, NOW, NOW + SECONDS)
     assert not courtesy.is_due(False, None, NOW)
+
+
+def test_what_wakes_the_worker_after_an_answer_waits_until_that_is_on_its_way():
+    """A restore's own changes are noticed while it is answered, and must not be looked at before."""
+    courtesy = Courtesy()
+    assert courtesy.is_due(True, None, NOW)
+    assert courtesy.is_due(False, NOW - 1, NOW + SECONDS / 2)
+    assert not courtesy.is_due(False, NOW - 1, NOW + SECONDS)
