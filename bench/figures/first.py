@@ -34,4 +34,12 @@ def sizes(name: str, ground: Ground) -> Iterator[Figure]:
     ours = single(disk_bytes(ground.store))
     for other, peer in ground.peers.items():
         taken = single(peer.size())
-        yield Figure(name=name, what=SIZE, unit=Unit.BYTES, ours=ours, peer=taken, peer_is=other)
+        yield Figure(
+            name=name,
+            what=SIZE,
+            files=ground.files,
+            unit=Unit.BYTES,
+            ours=ours,
+            peer=taken,
+            peer_is=other,
+        )

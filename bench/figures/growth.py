@@ -32,6 +32,7 @@ def figures(course: Course) -> Iterator[Figure]:
         yield Figure(
             name="P2",
             what=WHAT.format(files),
+            files=files,
             ours=saved[files],
             peer=saved[smallest],
             peer_is=f"{smallest:,} files",

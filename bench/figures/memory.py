@@ -28,6 +28,7 @@ def _figure(ground: Ground, when: str, memory: Memory) -> Figure:
     return Figure(
         name="P6",
         what=f"resident memory, watching {ground.files:,} files, {when}",
+        files=ground.files,
         unit=Unit.BYTES,
         ours=single(memory.resident),
         bar=at_most(BAR if ground.files <= LARGE else HUGE_BAR),

@@ -26,13 +26,14 @@ def restores(name: str, ground: Ground, count: int, rounds: int, bar: Bar | None
     """The row of git and those of the others."""
     what = WHAT.format(f"{count:,}", "" if count == 1 else "s")
     times = _turns(ground, count, rounds)
-    yield Figure(
-        name=name, what=what, ours=times.ours, peer=times.git, peer_is=ground.git.restore_is, bar=bar
-    )
+    ours, files = times.ours, ground.files
+    told = ground.git.restore_is
+    yield Figure(name=name, what=what, files=files, ours=ours, peer=times.git, peer_is=told, bar=bar)
     for other in times.others:
         if other in ground.peers:
             told = ground.peers[other].restore_is
-            yield Figure(name=name, what=what, ours=times.ours, peer=times.of(other), peer_is=told)
+            peer = times.of(other)
+            yield Figure(name=name, what=what, files=files, ours=ours, peer=peer, peer_is=told)
 
 
 def _turns(ground: Ground, count: int, rounds: int) -> Times:

@@ -58,4 +58,5 @@ def beside_others(name: str, what: str, times: Times, ground: Ground) -> Iterato
     for other in times.others:
         if other in ground.peers:
             told = ground.peers[other].snapshot_is
-            yield Figure(name=name, what=what, ours=times.ours, peer=times.of(other), peer_is=told)
+            peer, files = times.of(other), ground.files
+            yield Figure(name=name, what=what, files=files, ours=times.ours, peer=peer, peer_is=told)
