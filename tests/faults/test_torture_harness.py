@@ -44,6 +44,8 @@ def test_a_second_run_goes_on_with_what_is_missing(tmp_path: Path) -> None:
             file.write(f"{turn.number}\n")
         return {}
 
+    run(tmp_path, campaign(note), bounds=Bounds(jobs=1, rounds=0))  # for the table alone
+    assert not (tmp_path / "made").exists()
     run(tmp_path, campaign(note), bounds=Bounds(jobs=1, rounds=2))
     run(tmp_path, campaign(note, rounds=4), bounds=Bounds(jobs=1))
     assert (tmp_path / "made").read_text().split() == ["0", "1", "2", "3"]

@@ -51,7 +51,8 @@ def numbers(campaign: Campaign, ledger: Ledger, bounds: Bounds) -> deque[int]:
     """The rounds to make: those that failed first, as somebody may have mended that, then those never made."""
     if bounds.only is not None:
         return deque([bounds.only])
-    wanted = range(min(ledger.standing(campaign).wanted, bounds.rounds or campaign.rounds))
+    most = campaign.rounds if bounds.rounds is None else bounds.rounds
+    wanted = range(min(ledger.standing(campaign).wanted, most))
     known = {number: ledger.find(campaign.name, number) for number in wanted}
     failed = [number for number, entry in known.items() if entry and entry.outcome == "failed"]
     other = [number for number, entry in known.items() if not entry or entry.outcome == "unable"]
