@@ -185,12 +185,13 @@ def cost_of_looking_at_settled_files(monkeypatch: pytest.MonkeyPatch, project: P
     monkeypatch.setattr(Stat, "_make", values)
 
     def look() -> None:
+        values.reset_mock()
         with contextlib.suppress(NothingToDo):
             project.save()
 
     look()  # after which is known what is asked once
     while (cost := cost_of(monkeypatch, connection, look))["read"]:
-        values.reset_mock()
+        pass
     del cost["table steps, thousands"]
     return cost + Counter({"values": values.call_count})
 
