@@ -2,10 +2,14 @@
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
 from backtraild.model import Event
+
+# In work that takes longer, nobody waits for the microseconds that publishing takes.
+LONGEST_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -22,16 +26,16 @@ class Announcing:
     def add(self, event: Event) -> None:
         """To be called in the order of the log, with its lock held."""
         self._waiting.append(event)
-        if not getattr(self._here, "is_holding_back", False):
+        if time.monotonic() >= getattr(self._here, "held_back_until", 0.0):
             self._publish_all()
 
     def hold_back(self) -> None:
-        """From now on, what this thread adds waits until it lets go, or until another thread publishes."""
-        self._here.is_holding_back = True
+        """For a moment, what this thread adds waits until it lets go, or until another thread publishes."""
+        self._here.held_back_until = time.monotonic() + LONGEST_SECONDS
 
     def let_go(self) -> None:
         """Publish what this thread has held back, and what it adds from now on at once."""
-        self._here.is_holding_back = False
+        self._here.held_back_until = 0.0
         if self._waiting:
             self._publish_all()
 

@@ -12,7 +12,7 @@ import pytest
 
 from backtrail.errors import StoreFailed
 from backtraild.model import Event
-from backtraild.state import EventLog
+from backtraild.state import EventLog, announcing
 
 
 @pytest.fixture
@@ -107,6 +107,16 @@ def test_what_is_held_back_is_in_the_log_at_once_and_published_later(log: EventL
     log.let_go()
     assert told == [event]
     assert told == [event, log.append("checkpoint_created", "w", "/w", checkpoint=2)]
+
+
+def test_work_that_takes_long_holds_nothing_back(
+    log: EventLog, told: list[Event], monkeypatch: pytest.MonkeyPatch
+):
+    """That a folder is degraded is heard when it is, and not at the end of a restore that takes minutes."""
+    monkeypatch.setattr(announcing, "LONGEST_SECONDS", 0.0)
+    log.hold_back()
+    event = log.append("degraded", "w", "/w")
+    assert told == [event]
 
 
 def test_nobody_overtakes_what_is_held_back(log: EventLog, told: list[Event]):
