@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-AT_ONCE = 6  # so many cases of a matrix are one round
+AT_ONCE = 25  # so many cases of a matrix are one round: finding out what its calls are costs as much as two cases
 
 Plan = TypeVar("Plan")
 Counts = Mapping[str, float]
@@ -47,7 +47,7 @@ class Campaign:
 
 
 def at_calls(plans: Sequence[Plan], attempt: Round, trial: Callable[[Path, Plan], Counts]) -> Counts:
-    """Some cases of a matrix of system calls, one after another: preparing them costs as much as trying."""
+    """Some cases of a matrix of system calls, one after another."""
     total: Counts = {}
     mine = plans[attempt.number * AT_ONCE :][:AT_ONCE]
     if not mine:
