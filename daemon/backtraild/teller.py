@@ -23,6 +23,7 @@ class Teller:
 
     def __init__(self, entry: Registered, events: EventLog, health: Health, history: History) -> None:
         self._entry = entry
+        self._root = to_text(os.fsencode(entry.root))
         self._events = events
         self._health = health
         self._history = history
@@ -32,8 +33,7 @@ class Teller:
 
     def tell(self, kind: str, checkpoint: int | None, session: str | None, data: Mapping[str, Any]) -> None:
         """Something happened in this workspace."""
-        root = to_text(os.fsencode(self._entry.root))
-        self._events.append(kind, self._entry.id, root, checkpoint, session, data)
+        self._events.append(kind, self._entry.id, self._root, checkpoint, session, data)
 
     def tell_done(
         self, kind: str, checkpoint: int | None, session: str | None, data: Mapping[str, Any]
@@ -61,10 +61,16 @@ class Teller:
                     self._health.trouble("log", f"Checkpoint {number} can't be told of yet. {error.message}")
                     return
             else:
-                kind = "checkpoint_restored" if checkpoint.kind is Kind.RESTORE else "checkpoint_created"
-                self.tell(kind, checkpoint.number, checkpoint.session, _shown(checkpoint))
+                self._tell_of(checkpoint)
             self._told, self._waiting_since = number, None
+        self._events.write_down()
         self._health.well("log")
+
+    def _tell_of(self, checkpoint: Checkpoint) -> None:
+        """The log may take its time with this: what is not in it when the daemon dies is told at the next start."""
+        kind = "checkpoint_restored" if checkpoint.kind is Kind.RESTORE else "checkpoint_created"
+        where = self._entry.id, self._root, checkpoint.number, checkpoint.session
+        self._events.append(kind, *where, _shown(checkpoint), is_known_otherwise=True)
 
     def _may_pass(self, error: BacktrailError, now: float) -> bool:
         """Can a checkpoint be read later that can't be now? Of one that is damaged, nothing can ever be told."""

@@ -23,10 +23,15 @@ class Announcing:
         self._one_by_one = threading.Lock()
         self._here = threading.local()
 
+    @property
+    def is_held_back(self) -> bool:
+        """Does this thread hold its events back now?"""
+        return time.monotonic() < getattr(self._here, "held_back_until", 0.0)
+
     def add(self, event: Event) -> None:
         """To be called in the order of the log, with its lock held."""
         self._waiting.append(event)
-        if time.monotonic() >= getattr(self._here, "held_back_until", 0.0):
+        if not self.is_held_back:
             self._publish_all()
 
     def hold_back(self) -> None:

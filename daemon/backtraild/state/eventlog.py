@@ -2,7 +2,8 @@
 
 An event follows a checkpoint that is already durable, so a power cut that takes the last events takes
 nothing that can't be told again: at start, checkpoints without their event get it, under numbers that were
-never given out.
+never given out. That is why the event of a checkpoint need not be in the file when the checkpoint is answered for:
+it is written when the answer is given, or by whoever reads the log or adds to it before that.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -44,7 +46,8 @@ class EventLog:
         self._path = path
         self._lock = threading.Lock()
         self._announcing = Announcing(publish)
-        self.hold_back, self.let_go = self._announcing.hold_back, self._announcing.let_go
+        self.hold_back = self._announcing.hold_back
+        self._unwritten: deque[Event] = deque()  # numbered, and not in the file yet
         self._epoch = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.") + os.urandom(4).hex()
         self.set_aside: str | None = None  # where a log went that could not be read
         with _failing("opened"):
@@ -84,8 +87,13 @@ class EventLog:
         checkpoint: int | None = None,
         session: str | None = None,
         data: Mapping[str, Any] | None = None,
+        *,
+        is_known_otherwise: bool = False,
     ) -> Event:
-        """Write an event down and publish it: subscribers see the order of seq."""
+        """Write an event down and publish it: subscribers see the order of seq.
+
+        One that is known otherwise, and so would be told again after a crash, waits while this thread holds back.
+        """
         with self._lock:
             event = Event(
                 epoch=self._epoch,
@@ -98,14 +106,27 @@ class EventLog:
                 session=session,
                 data=_sendable(data or {}),
             )
-            self._insert(event)
+            self._unwritten.append(event)
             self._newest = event.seq
-            self._announcing.add(event)
+            if not (is_known_otherwise and self._announcing.is_held_back):
+                self._write_down_or_take_back(event)
         return event
+
+    def write_down(self) -> None:
+        """Have everything in the file that was added, unless this thread holds back."""
+        if self._unwritten and not self._announcing.is_held_back:
+            with self._lock:
+                self._write_down()
+
+    def let_go(self) -> None:
+        """Write down and publish what this thread has held back; what can't be written now is tried again later."""
+        self._announcing.let_go()
+        with contextlib.suppress(StoreFailed):
+            self.write_down()
 
     def since(self, seq: int, limit: int = 1000, workspace: str | None = None) -> list[Event]:
         """Events after a number, oldest first."""
-        with self._lock, _failing("read"):
+        with self._reading():
             rows = self._connection.execute(
                 f"SELECT {_COLUMNS} FROM events WHERE seq > ?1 AND (?2 IS NULL OR workspace = ?2)"  # noqa: S608
                 " ORDER BY seq LIMIT ?3",
@@ -115,14 +136,14 @@ class EventLog:
 
     def find(self, query: EventQuery) -> list[Event]:
         """Events of a workspace that answer a query, oldest first."""
-        with self._lock, _failing("read"):
+        with self._reading():
             numbers = self._connection.execute(*numbers_of(query)).fetchone()
             rows = self._connection.execute(*select(_COLUMNS, query, numbers)).fetchall()
         return [_event(row) for row in rows]
 
     def last_checkpoint(self, workspace: str) -> int:
         """The newest checkpoint of a workspace that has its event; 0 if none has."""
-        with self._lock, _failing("read"):
+        with self._reading():
             row = self._connection.execute(
                 "SELECT COALESCE(MAX(checkpoint), 0) FROM events"
                 " WHERE workspace = ? AND type IN ('checkpoint_created', 'checkpoint_restored')",
@@ -147,6 +168,8 @@ class EventLog:
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
+            with contextlib.suppress(StoreFailed):
+                self._write_down()
             self._connection.close()
             # What SQLite could not write into the file itself is not durable yet, as on a full disk.
             if not os.path.exists(self._path + "-wal"):
@@ -183,6 +206,28 @@ class EventLog:
             with contextlib.suppress(FileNotFoundError):
                 os.rename(self._path + suffix, name + suffix)
         self.set_aside = name
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Whoever reads finds everything that was added, unless the disk takes nothing."""
+        with self._lock, _failing("read"):
+            with contextlib.suppress(StoreFailed):
+                self._write_down()
+            yield
+
+    def _write_down_or_take_back(self, event: Event) -> None:
+        """Where it fails, the last event was never added: its caller is told, and nobody has seen its number."""
+        try:
+            self._write_down()
+        except BaseException:
+            self._unwritten.pop()
+            self._newest = event.seq - 1
+            raise
+
+    def _write_down(self) -> None:
+        while self._unwritten:
+            self._insert(self._unwritten[0])
+            self._announcing.add(self._unwritten.popleft())
 
     def _insert(self, event: Event) -> None:
         with _failing("written"):

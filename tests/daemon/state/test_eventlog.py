@@ -1,5 +1,6 @@
 """The log of events: no holes, no disorder, over restarts, kills and damage."""
 
+import contextlib
 import os
 import random
 import signal
@@ -129,6 +130,65 @@ def test_nobody_overtakes_what_is_held_back(log: EventLog, told: list[Event]):
     assert [event.seq for event in told] == [1, 2]
     log.let_go()
     assert [event.seq for event in told] == [1, 2]
+
+
+def test_the_event_of_a_checkpoint_is_written_after_the_answer(
+    log: EventLog, told: list[Event], tmp_path: Path
+):
+    """Nobody who saves waits for the log: after a crash the checkpoint itself tells of the event again."""
+    log.hold_back()
+    event = log.append("checkpoint_created", "w", "/w", checkpoint=1, is_known_otherwise=True)
+    assert (rows_in(tmp_path), log.newest) == (0, event.seq)
+    log.let_go()
+    assert (rows_in(tmp_path), told) == (1, [event])
+
+
+def test_whoever_reads_the_log_finds_what_is_not_written_yet(log: EventLog):
+    """To its reader, an event that waits and one that is in the file are the same."""
+    log.hold_back()
+    event = log.append("checkpoint_created", "w", "/w", checkpoint=1, is_known_otherwise=True)
+    assert log.last_checkpoint("w") == 1
+    assert log.since(0) == [event]
+
+
+def test_an_event_that_nothing_else_tells_of_is_written_at_once_and_in_its_order(
+    log: EventLog, tmp_path: Path
+):
+    """A turn that began is in no checkpoint: after a crash nobody could tell of it again."""
+    log.hold_back()
+    log.append("checkpoint_created", "w", "/w", checkpoint=1, is_known_otherwise=True)
+    log.append("turn_started", "w", "/w")
+    assert rows_in(tmp_path) == 2
+    assert [event.type for event in log.since(0)] == ["checkpoint_created", "turn_started"]
+
+
+def test_what_can_not_be_written_after_the_answer_is_written_later(
+    log: EventLog, told: list[Event], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A full disk delays the event, and those after it; none is lost, and none has another's number."""
+    log.hold_back()
+    event = log.append("checkpoint_created", "w", "/w", checkpoint=1, is_known_otherwise=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "_insert", _refuse)
+        log.let_go()
+        with pytest.raises(StoreFailed):
+            log.write_down()
+        with pytest.raises(StoreFailed):
+            log.append("degraded", "w", "/w")
+    assert (told, log.newest) == ([], event.seq)
+    later = log.append("recovered", "w", "/w")
+    assert log.since(0) == told == [event, later]
+    assert rows_in(tmp_path) == 2
+
+
+def _refuse(_: Event) -> None:
+    raise StoreFailed("The log of events can't be written: no space.")
+
+
+def rows_in(folder: Path) -> int:
+    """How many events are in the file, as another process sees it."""
+    with contextlib.closing(sqlite3.connect(folder / "events.db")) as connection:
+        return int(connection.execute("SELECT COUNT(*) FROM events").fetchone()[0])
 
 
 @pytest.mark.parametrize("seed", range(4))
