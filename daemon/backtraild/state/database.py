@@ -76,6 +76,7 @@ class Database:
     def __init__(self, path: str) -> None:
         self._path = path
         self.beginnings = 0  # how often it was found damaged and begun anew since it was opened
+        self._facts: dict[str, str | None] = {}  # what is known of them: a save asks for some a dozen times
         try:
             self.connection = Connection(self._open(), self._begin_anew)
         except sqlite3.DatabaseError as error:
@@ -109,21 +110,31 @@ class Database:
                 if is_damage(error):
                     self._begin_anew()
                     raise table_lost(error) from error
+                self._facts.clear()
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
 
     def fact(self, name: str) -> str | None:
         """A single remembered value; None also where damage took all of them."""
-        try:
-            row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        except TableLost:
-            row = None
-        return None if row is None else str(row[0])
+        if name not in self._facts:
+            try:
+                row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+            except TableLost:
+                return None
+            self._facts[name] = None if row is None else str(row[0])
+        return self._facts[name]
 
     def remember(self, name: str, value: str) -> None:
         """Keep a single value."""
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+        self._facts[name] = value
+
+    def forget(self, *names: str) -> None:
+        """Let go of values."""
+        for name in names:
+            self.connection.execute("DELETE FROM facts WHERE name = ?", (name,))
+            self._facts[name] = None
 
     def _open(self) -> sqlite3.Connection:
         discard_strangers(self._path)
@@ -154,6 +165,7 @@ class Database:
     def _begin_anew(self) -> None:
         """Damage in the middle of the file shows only when it is read: what follows finds an empty table."""
         self.connection.close()
+        self._facts.clear()
         with _failing():
             self._discard()
             self.connection = Connection(self._open(), self._begin_anew)

@@ -153,7 +153,7 @@ class StatTable:
     def clear(self) -> None:
         """Forget everything."""
         self._connection.execute("DELETE FROM files")
-        self._connection.execute("DELETE FROM facts WHERE name IN (?, ?)", (_TREE, _FILES))
+        self._database.forget(_TREE, _FILES)
 
     def _places(self, folder: Path, names: Iterable[bytes]) -> Iterator[tuple[_Place, list[bytes]]]:
         """The bundles that names of a folder belong to, each with those names."""

@@ -179,8 +179,7 @@ class Recorder:
         except StoreFailed:
             return self._asked_in_passing(question)
         try:
-            with self._parts.database.transaction():
-                return question()
+            return question()
         except TableLost:
             self.catch_up()
             return question()

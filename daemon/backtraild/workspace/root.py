@@ -16,7 +16,6 @@ class Root:
         self._path = path
         self._database = database
         self._table = table
-        self._remembered: tuple[int, str] | None = None  # of which beginning of the table, and which folder
 
     def check(self) -> str:
         """Which folder is there now, if it can be the workspace.
@@ -46,23 +45,14 @@ class Root:
     def remember(self, identity: str) -> None:
         """This folder has been looked at."""
         if not self.is_known(identity):
-            self._remembered = None
             self._database.remember(_ROOT, identity)
 
     def adopt(self) -> None:
         """Take whatever folder is there for the workspace: its owner says so."""
-        self._remembered = None
-        self._database.connection.execute("DELETE FROM facts WHERE name = ?", (_ROOT,))
+        self._database.forget(_ROOT)
 
     def _known(self) -> str | None:
-        """Which folder it was. A save asks six times: the table is asked once, unless that may be rolled back."""
-        beginnings = self._database.beginnings
-        if self._remembered is not None and self._remembered[0] == beginnings:
-            return self._remembered[1]
-        known = self._database.fact(_ROOT)
-        if known is not None and not self._database.connection.in_transaction:
-            self._remembered = beginnings, known
-        return known
+        return self._database.fact(_ROOT)
 
     def _check_replacement(self, known: str, identity: str, names: set[bytes]) -> None:
         place = to_text(self._path)
