@@ -3,7 +3,9 @@
 import contextlib
 import ctypes
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+
+from backtraild.blanks import Blank
 
 _sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)
 if _sync_file_range is not None:
@@ -66,23 +68,19 @@ def hasten(descriptor: int) -> None:
 
 def write_synced(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
     """Create a file with this content, on disk when the call returns. Its name is not yet durable."""
-    _write(path, parts, mode, os.fsync)
-
-
-def write_hastened(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
-    """Create a file with this content, on its way to the disk: for what can be made again after a power cut."""
-    _write(path, parts, mode, hasten)
-
-
-def _write(path: str, parts: Iterable[bytes], mode: int, then: Callable[[int], None]) -> None:
     descriptor = os.open(path, _NEW_FILE, mode)
     try:
         with named(path):
-            for piece in _gathered(parts):
-                write_all(descriptor, piece)
-            then(descriptor)
+            write_parts(descriptor, parts)
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def write_parts(descriptor: int, parts: Iterable[bytes]) -> None:
+    """Write all of them, by few calls."""
+    for piece in _gathered(parts):
+        write_all(descriptor, piece)
 
 
 def sync_file(path: str) -> None:
@@ -112,14 +110,13 @@ def _gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
 class Replacement:
     """A file's next content, beside it: written, and neither durable nor in place before `place` returns.
 
-    Only one writer per path: the temporary name is fixed.
+    Only one writer per path: without a blank, the temporary name is fixed.
     """
 
-    def __init__(self, path: str, content: bytes, mode: int = 0o600, *, temporary: str | None = None) -> None:
-        """`temporary` is where it lies meanwhile, on the same disk; else beside the file."""
+    def __init__(self, path: str, content: bytes, mode: int = 0o600, *, blank: Blank | None = None) -> None:
+        """`blank` is the file that is written and put in place, on the same disk; else one beside the old."""
         self._path = path
-        self._temporary = temporary or f"{path}.tmp"
-        self._descriptor = _open_anew(self._temporary, mode)
+        self._descriptor, self._temporary = blank or _beside(path, mode)
         try:
             with named(self._temporary):
                 write_all(self._descriptor, content)
@@ -154,12 +151,13 @@ class Replacement:
             os.close(descriptor)
 
 
-def _open_anew(path: str, mode: int) -> int:
+def _beside(path: str, mode: int) -> Blank:
+    temporary = f"{path}.tmp"
     try:
-        return os.open(path, _NEW_FILE, mode)
+        return Blank(os.open(temporary, _NEW_FILE, mode), temporary)
     except FileExistsError:  # left by a crash
-        os.unlink(path)
-        return os.open(path, _NEW_FILE, mode)
+        os.unlink(temporary)
+        return Blank(os.open(temporary, _NEW_FILE, mode), temporary)
 
 
 def replace_file(path: str, content: bytes, mode: int = 0o600) -> None:

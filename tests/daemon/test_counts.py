@@ -17,8 +17,8 @@ from backtraild.keeper import Keeper
 from backtraild.model import Intent, Kind
 from backtraild.requests import Action
 from backtraild.scan import capture
-from backtraild.state import Query
-from support.counting import OBJECTS, STATEMENTS, SYNCS, WRITTEN, cost_of
+from backtraild.state import Query, announcing
+from support.counting import OBJECTS, READS, STATEMENTS, SYNCS, WRITTEN, cost_of
 from support.serving import Desk, Site, desk
 
 FILES = {"small": 500, "large": 50_000}
@@ -27,12 +27,19 @@ FIRST, SECOND = "here/1/a.txt", "here/1/b.txt"
 SHORT, LONG = 60, 1_000
 CHANGED = 5
 SLACK_BYTES = 100  # ids are as good as random, and deflate to a few bytes more or less
+SLACK_READS = 4  # which thread reads what the kernel tells of a change, is left to chance
 Cost = Counter[str]
 
 
 @pytest.fixture(scope="module")
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    with desk(tmp_path_factory.mktemp("counts"), auto_checkpoint=False, max_checkpoints=2 * LONG) as found:
+    place = tmp_path_factory.mktemp("counts")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        desk(place, auto_checkpoint=False, max_checkpoints=2 * LONG) as found,
+    ):
+        # On a busy machine, work may take so long that its events are not held back any more.
+        patch.setattr(announcing, "LONGEST_SECONDS", 600.0)
         yield found
 
 
@@ -97,8 +104,9 @@ def _least(measured: Callable[[int], Cost]) -> Cost:
 
 def _same(costs: list[Cost]) -> Cost:
     """The cost of what costs the same each time."""
-    written = [cost.pop(WRITTEN, 0) for cost in costs]
-    assert max(written) - min(written) <= SLACK_BYTES
+    for name, slack in ((WRITTEN, SLACK_BYTES), (READS, SLACK_READS)):
+        counts = [cost.pop(name, 0) for cost in costs]
+        assert max(counts) - min(counts) <= slack, name
     assert costs[0] == costs[1]
     return costs[0]
 
@@ -125,7 +133,7 @@ def test_saving_one_file_costs_the_same_among_500_and_among_50_000(sites: list[S
     )
     assert (cost["scandir"], cost["listdir"]) == (0, 0)
     assert cost[OBJECTS] <= 1, "what the file was"
-    assert cost[STATEMENTS] <= 20, "what is known need not be asked for again"
+    assert cost[STATEMENTS] <= 14, "what is known need not be asked for again"
 
 
 def test_a_new_file_in_a_flat_folder_costs_no_more_for_all_that_are_there(tmp_path: Path):

@@ -50,6 +50,7 @@ def _counted(keeper: Keeper, action: Callable[[Keeper], object]) -> Counter[str]
     assert keeper.watcher.barrier(
         10
     )  # which thread reads the events of what was done before, is left to chance
+    keeper.workspace.settle()  # and so is whether what no answer waits for has been done
     before = _kernel()
     with pytest.MonkeyPatch.context() as patch:
         for name in CALLS:

@@ -91,7 +91,7 @@ def leftovers(folder: Path) -> list[str]:
 
 def _is_leftover(name: str) -> bool:
     return (
-        name.startswith((".backtrail-restore-", "tmp_"))
+        name.startswith((".backtrail-restore-", "tmp_", "blank-"))
         or name.endswith((".tmp", "restore.journal"))
         or (name.endswith(".lock") and name not in ("daemon.lock", "starting.lock"))
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-AT_ONCE = 25  # so many cases of a matrix are one round: finding out what its calls are costs as much as two cases
+# So many cases of a matrix are one round: finding out what its calls are costs as much as two cases.
+AT_ONCE = 25
 
 Plan = TypeVar("Plan")
 Counts = Mapping[str, float]

@@ -9,7 +9,6 @@ read again (from the page cache) when the pack is finished.
 import contextlib
 import hashlib
 import os
-import secrets
 import struct
 import zlib
 from array import array
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator, KeysView
 from types import ModuleType
 
 from backtraild import durable
+from backtraild.blanks import Blanks
 from backtraild.model import ContentMoved, ObjectId, Packed
 from backtraild.store.indexing import encode_sorted
 from backtraild.store.objects import ObjectType, hash_prefix, object_id
@@ -29,7 +29,6 @@ try:
 except ImportError:  # no wheel for this machine: the standard library does the same, slower
     deflate = zlib
 
-TEMPORARY_PREFIX = "tmp_pack_"
 COMPRESSION_LEVEL = 1
 SPILL_SIZE = 4 * 1024 * 1024
 
@@ -45,9 +44,14 @@ class PackWriter:
     """
 
     def __init__(
-        self, folder: str, known: Callable[[ObjectId], bool], claim: Callable[[int], None] | None = None
+        self,
+        folder: str,
+        known: Callable[[ObjectId], bool],
+        claim: Callable[[int], None] | None = None,
+        blanks: Blanks | None = None,
     ) -> None:
         self._folder = folder
+        self._blanks = blanks or Blanks(folder)
         self._known = known
         self._claim = claim
         self._claimed = 0
@@ -59,7 +63,7 @@ class PackWriter:
         self._buffer = bytearray(_HEADER.size)
         self._spilled = 0  # bytes already in the temporary file
         self._descriptor = -1
-        self._temporary = ""
+        self._temporary = self._temporary_index = ""
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -133,16 +137,20 @@ class PackWriter:
             self.abandon()
             return None
         checksum = self._complete()
-        stem = os.path.join(self._folder, f"pack-{checksum.hex()}")
-        index = self._temporary + ".idx"
         parts = encode_index(list(self._places), self._checksums, self._offsets, checksum)
-        self._take(sum(map(len, parts)))
-        self._sync_with(index, parts, durable.write_synced if is_index_synced else durable.write_hastened)
+        self._take(len(self._buffer) + sum(map(len, parts)))
+        self._write_out()
+        durable.hasten(self._descriptor)
+        self._write_index(parts, is_synced=is_index_synced)
+        with durable.named(self._temporary):
+            os.fsync(self._descriptor)
+        self._close()
+        stem = os.path.join(self._folder, f"pack-{checksum.hex()}")
         # git looks for the index first: when that has its name, the pack must already have its own.
         os.rename(self._temporary, stem + ".pack")
-        os.rename(index, stem + ".idx")
+        os.rename(self._temporary_index, stem + ".idx")
         durable.sync_folder(self._folder)
-        self._temporary, self._claimed = "", 0
+        self._temporary, self._temporary_index, self._claimed = "", "", 0
         return stem
 
     def abandon(self) -> None:
@@ -150,11 +158,10 @@ class PackWriter:
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 self._close()
-        if self._temporary:
-            for path in (self._temporary, self._temporary + ".idx"):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-            self._temporary = ""
+        for path in filter(None, (self._temporary, self._temporary_index)):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        self._temporary = self._temporary_index = ""
         self._take(-self._claimed)
 
     def _has(self, oid: ObjectId) -> bool:
@@ -229,17 +236,18 @@ class PackWriter:
 
     def _spill(self) -> None:
         self._take(len(self._buffer))
+        self._write_out()
+
+    def _write_out(self) -> None:
         if self._descriptor < 0:
-            self._temporary = os.path.join(self._folder, TEMPORARY_PREFIX + secrets.token_hex(8))
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self._temporary, flags, 0o400)
+            self._descriptor, self._temporary = self._blanks.take(0o400)
         with durable.named(self._temporary):
             durable.write_all(self._descriptor, self._buffer)
         self._spilled += len(self._buffer)
         self._buffer.clear()
 
     def _complete(self) -> bytes:
-        """Put the count in front and the checksum behind."""
+        """Put the count in front and the checksum behind, which is not written yet."""
         header = _HEADER.pack(b"PACK", 2, len(self._offsets))
         if self._spilled:
             self._spill()
@@ -249,18 +257,17 @@ class PackWriter:
             self._buffer[: _HEADER.size] = header
             checksum = hashlib.sha1(self._buffer, usedforsecurity=False).digest()
         self._buffer += checksum
-        self._spill()
         return checksum
 
-    def _sync_with(
-        self, index: str, parts: list[bytes], write: Callable[[str, list[bytes], int], None]
-    ) -> None:
-        """Write the index too, and make both durable, which the file system does in one go."""
-        durable.hasten(self._descriptor)
-        write(index, parts, 0o400)
-        with durable.named(self._temporary):
-            os.fsync(self._descriptor)
-        self._close()
+    def _write_index(self, parts: list[bytes], *, is_synced: bool) -> None:
+        descriptor, self._temporary_index = self._blanks.take(0o400)
+        try:
+            with durable.named(self._temporary_index):
+                durable.write_parts(descriptor, parts)
+                if is_synced:
+                    os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _close(self) -> None:
         # Forgotten first: after a failed close the number may already belong to another file.

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 
 from backtraild import durable
+from backtraild.blanks import Blanks
 from backtraild.model import ObjectId
 from backtraild.store import aside
 from backtraild.store.indexes import SMALL_PACK
@@ -41,6 +42,8 @@ class Packing:
         self._wanted: weakref.WeakKeyDictionary[PackWriter, set[ObjectId]] = weakref.WeakKeyDictionary()
         self._bytes: int | None = None
         self._unsynced: list[str] = []
+        self._blanks = Blanks(folder)
+        self.restock, self.discard_blanks = self._blanks.restock, self._blanks.discard
         self.room: Room | None = None
 
     def begin(self, *, afresh: bool = False) -> PackWriter:
@@ -119,7 +122,7 @@ class Packing:
                 wanted.add(oid)
             return found
 
-        pack = PackWriter(self._folder, known if known is _unknown else is_known, claim)
+        pack = PackWriter(self._folder, known if known is _unknown else is_known, claim, self._blanks)
         self._wanted[pack] = wanted
         return pack
 

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from backtrail.regular import read_regular
 from backtraild import durable
+from backtraild.blanks import Blanks
 from backtraild.model import ObjectId
 from backtraild.store import aside
 
@@ -46,6 +47,9 @@ class Refs:
         """`used` is told which objects refs are pointed at."""
         self._git_dir = git_dir
         self._used = used
+        # Not beside the refs: git takes all files there for refs, and would look for objects that are not there yet.
+        self._blanks = Blanks(git_dir)
+        self.restock, self.discard_blanks = self._blanks.restock, self._blanks.discard
         self._packed_file = os.path.join(git_dir, "packed-refs")
         self._packed_stat: tuple[int, int, int] | None = None
         self._packed: dict[str, str] = {}
@@ -111,9 +115,7 @@ class Refs:
             os.stat(self._path("refs"))  # a disk that was taken away is not begun anew in its place
             os.makedirs(folder, 0o700)
             durable.sync_folder(os.path.dirname(folder))
-        # Not beside it: git, which takes all files there for refs, would look for an object that may not be there yet.
-        temporary = os.path.join(self._git_dir, f"ref-{os.path.basename(path)}.tmp")
-        return durable.Replacement(path, hex_id.encode() + b"\n", temporary=temporary)
+        return durable.Replacement(path, hex_id.encode() + b"\n", blank=self._blanks.take(0o600))
 
     def delete(self, name: str) -> None:
         """Remove a ref, loose and packed; it stays removed after a power cut."""

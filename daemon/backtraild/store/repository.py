@@ -10,14 +10,14 @@ from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
 from backtraild import durable
 from backtraild.model import Changes, Checkpoint, ObjectId
 from backtraild.spare import Spare
-from backtraild.store import mending, record, swapping, trees
+from backtraild.store import leftovers, mending, record, trees
 from backtraild.store.failing import failing
 from backtraild.store.kept import Kept
 from backtraild.store.lost import newest_unheld
 from backtraild.store.making import make_empty
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType
-from backtraild.store.pack import TEMPORARY_PREFIX, PackWriter
+from backtraild.store.pack import PackWriter
 from backtraild.store.packing import Packing, Room
 from backtraild.store.reader import Objects
 from backtraild.store.refs import CHECKPOINTS, HIGHEST_NUMBER, Refs, numbers_among
@@ -43,7 +43,7 @@ class Store:
         if not os.path.isdir(self._pack_folder):
             raise StoreFailed(f"There is no checkpoint store at {git_dir}.")
         with failing("opened"):
-            self._remove_leftovers()
+            leftovers.remove(git_dir)
             self.mended = mending.mend(git_dir, mending.READ_AT_OPENING)  # what had to be
             self.objects = Objects(git_dir)
             self._spare = Spare(os.path.join(git_dir, "spare"))
@@ -147,9 +147,17 @@ class Store:
         """Do what no answer waits for: make durable what would be made again after a power cut, and sweep."""
         with failing("written"):
             self._packing.settle()
+        self._packing.restock()
+        self._refs.restock()
         if self._has_trash:
             self._has_trash = False
             self.sweep_soon()
+
+    def close(self) -> None:
+        """Let go of the packs, and leave nothing behind that was made ahead."""
+        self._packing.discard_blanks()
+        self._refs.discard_blanks()
+        self.objects.close()
 
     def sweep_when_settled(self) -> None:
         """There are files that nobody needs any more; nor does anybody wait until they are gone."""
@@ -341,14 +349,6 @@ class Store:
             return highest if 0 <= highest <= HIGHEST_NUMBER else 0
         except (StoreDamaged, ValueError):  # a lost count is no reason to keep all checkpoints locked in
             return 0
-
-    def _remove_leftovers(self) -> None:
-        """Files that a crash left half-written. The caller holds the daemon's lock, so nobody writes them."""
-        for folder, _, names in os.walk(self.git_dir):
-            for name in names:
-                if name.startswith(TEMPORARY_PREFIX) or name.endswith((".tmp", ".lock")):
-                    os.unlink(os.path.join(folder, name))
-        swapping.remove_leftovers(self._pack_folder)
 
 
 def _damaged_reference(number: int) -> StoreDamaged:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# Everything that upkeep writes begins like this, below `pack.TEMPORARY_PREFIX`: opening a store removes it.
+# Everything that upkeep writes begins like this, as git's own unfinished packs do: opening a store removes it.
 UPKEEP_PREFIX = "tmp_pack_upkeep_"
 
 

@@ -93,7 +93,7 @@ class Workspace:
         with contextlib.suppress(BacktrailError):  # what it is about is made again
             self.settle()
         self._parts.database.close()
-        self._parts.store.objects.close()
+        self._parts.store.close()
 
     def start(self, *, force: bool = False) -> Checkpoint:
         """Take the baseline, with everything in it, or give the newest checkpoint where there is one already.

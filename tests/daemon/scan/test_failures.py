@@ -250,11 +250,11 @@ def test_a_root_that_is_gone_is_unavailable_and_nothing_is_deleted(project: Proj
 @pytest.mark.parametrize(
     "failing",
     [
-        (PackWriter, "_spill"),
+        (PackWriter, "_write_out"),
         (PackWriter, "add_blob_stream"),
         (PackWriter, "add_blob"),
         (durable, "write_all"),
-        (durable, "write_hastened"),
+        (durable, "write_parts"),
         (durable, "sync_folder"),
     ],
     ids=lambda failing: failing[1],
@@ -296,7 +296,7 @@ def test_a_store_that_loses_its_folder_during_a_save_is_not_taken_for_a_deleted_
         (looker.root / "large").write_bytes(LARGE[::-1])
 
         def fail(*_: object) -> None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "objects/pack/tmp_pack_1")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "objects/pack/blank-1")
 
         looker.sink.add_blob_stream = fail  # type: ignore[method-assign]
         with pytest.raises(FileNotFoundError):

@@ -226,12 +226,12 @@ def test_content_is_durable_before_its_ref_and_the_ref_before_the_answer(
     )
     steps = [step for step in map(summary, lines[begin + 1 : end]) if step]
     assert steps == [
-        "sync objects/pack/tmp_pack",
-        "rename objects/pack/tmp_pack -> objects/pack/pack.pack",
-        "rename objects/pack/tmp_pack.idx -> objects/pack/pack.idx",
+        "sync objects/pack/blank",
+        "rename objects/pack/blank -> objects/pack/pack.pack",
+        "rename objects/pack/blank -> objects/pack/pack.idx",
         "sync objects/pack",
-        "sync ref-2.tmp",
-        "rename ref-2.tmp -> refs/checkpoints/2",
+        "sync blank",
+        "rename blank -> refs/checkpoints/2",
         "sync refs/checkpoints",
     ]
 
@@ -283,7 +283,7 @@ def test_an_index_that_is_gone_need_not_be_synced(git_dir: Path) -> None:
 
 def summary(line: str) -> str:
     """`sync path` or `rename old -> new`, with the random parts of names taken out."""
-    line = re.sub(r"(tmp_pack)_[0-9a-f]+|(pack)-[0-9a-f]{40}", lambda match: match[1] or match[2], line)
+    line = re.sub(r"(blank)-[0-9a-f]{16}|(pack)-[0-9a-f]{40}", lambda match: match[1] or match[2], line)
     if match := re.match(r"f(?:data)?sync\(\d+<.*/repo\.git/?(.*)>\) += 0", line):
         return f"sync {match[1]}"
     if match := re.match(

@@ -265,6 +265,8 @@ def test_what_a_crash_left_half_written_is_removed(store: Store, git_dir: Path, 
     save(store, {b"a": b"1"})
     before = {path for path in git_dir.rglob("*") if path.is_file()}
     leftovers = [
+        "blank-0123456789abcdef",
+        "objects/pack/blank-0123456789abcdef",
         "objects/pack/tmp_pack_0123456789abcdef",
         "objects/pack/tmp_pack_0123456789abcdef.idx",
         "refs/checkpoints/2.tmp",
