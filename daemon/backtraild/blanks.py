@@ -68,6 +68,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 def _with_mode(blank: Blank, mode: int) -> Blank:
+    """Not earlier: nobody but root could open a file for writing that is read-only by then."""
     try:
         os.fchmod(blank.descriptor, mode)
     except BaseException:
