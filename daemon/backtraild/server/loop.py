@@ -1,5 +1,6 @@
 """The one thread that owns the sockets: it never waits for the disk, nor for any other thread."""
 
+import contextlib
 import functools
 import logging
 import math
@@ -86,8 +87,9 @@ class Loop:
         if self._sockets.requests in ready:
             self._safely(self._take_requests)
         self._deliveries.retry(time.monotonic())
-        for errand in self._outbox.take():
-            self._safely(errand)
+        if self._outbox.descriptor in ready:
+            for errand in self._outbox.take():
+                self._safely(errand)
 
     def _safely(self, step: Callable[[], object]) -> None:
         """One message must not end the daemon, whatever is wrong with it."""
@@ -105,12 +107,12 @@ class Loop:
         self._here(functools.partial(self._sockets.zap.send_multipart, answer, zmq.DONTWAIT))
 
     def _take_requests(self) -> None:
-        for _ in range(TURN):
-            try:
-                frames = self._receive()
-            except zmq.Again:
-                return
-            self._take(frames)
+        with contextlib.suppress(zmq.Again):
+            for _ in range(TURN):
+                self._take(self._receive())
+                # Asked for what is not there, it raises, which takes longer than everything else here.
+                if not self._sockets.requests.events & zmq.POLLIN:
+                    return
 
     def _receive(self) -> list[bytes]:
         """One message. Parts that no request has are not kept: there may be millions."""
