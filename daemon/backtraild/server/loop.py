@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from typing import cast
 
 import zmq
 
@@ -111,7 +112,7 @@ class Loop:
             for _ in range(TURN):
                 self._take(self._receive())
                 # Asked for what is not there, it raises, which takes longer than everything else here.
-                if not self._sockets.requests.events & zmq.POLLIN:
+                if not cast(int, self._sockets.requests.events) & zmq.POLLIN:
                     return
 
     def _receive(self) -> list[bytes]:
