@@ -9,6 +9,7 @@ import pytest
 from backtrail.errors import RestoreInterrupted, StoreFailed, UsageError
 from backtraild.model import Intent, Kind
 from backtraild.restore import Reason
+from backtraild.state import Connection
 from backtraild.workspace import RestoreResult
 from backtraild.workspace.recorder import Recorder
 from support.disk import snapshot
@@ -80,7 +81,7 @@ def test_a_damaged_table_does_not_make_a_repeated_save_a_second_one(tmp_path: Pa
         with (project.store / "state.db").open("r+b") as file:
             file.seek(page * 4096)
             file.write(random.Random(page).randbytes(4096))
-        database.connection = database._open()
+        database.connection = Connection(database._open(), database._begin_anew)
         assert project.workspace.made_for("r1") == first
 
 

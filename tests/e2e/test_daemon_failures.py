@@ -147,7 +147,7 @@ def test_a_checkpoint_whose_event_could_not_be_written_gets_it_later_and_in_orde
     first = site.desk.service.save(site.id)
     site.write("a", "2")
     second = site.desk.service.save(site.id)
-    assert site.state == "degraded"
+    eventually(lambda: site.state == "degraded")
     monkeypatch.setattr(EventLog, "_insert", insert)
     eventually(lambda: site.state == "watching")
     eventually(lambda: len(told_checkpoints(site.desk)) == 3)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backtrail.errors import NothingToDo, UnknownCheckpoint
+from backtraild import blanks
 from backtraild.model import Checkpoint, Intent
 from backtraild.service import Service
 from backtraild.state import Query
@@ -79,19 +80,23 @@ def judge(folder: Path, root: Path, known: Known, check: Callable[[Service, str]
     return {"most seconds to ready": started.seconds, "undone afterwards": restored}
 
 
-def leftovers(folder: Path) -> list[str]:
-    """Files in stores and workspaces that nobody needs, and that an interrupted daemon may have left there."""
+def leftovers(folder: Path, *, in_use: bool = False) -> list[str]:
+    """Files in stores and workspaces that nobody needs, and that an interrupted daemon may have left there.
+
+    A daemon that uses them has made files for its next save.
+    """
     stores = folder / "home" / "data" / "workspaces"
     places = [stores, *(path for path in folder.iterdir() if path.is_dir() and path.name != "home")]
     found = [path for place in places for path in place.rglob("*") if _is_leftover(path.name)]
     # What git itself could not remove from the repository that it pushed to is left to that repository's `gc`.
     found = [path for path in found if not (REMOTE in path.parts and path.name.startswith("tmp_"))]
+    found = [path for path in found if not (in_use and path.name.startswith(blanks.PREFIX))]
     return sorted(str(path.relative_to(folder)) for path in found)
 
 
 def _is_leftover(name: str) -> bool:
     return (
-        name.startswith((".backtrail-restore-", "tmp_", "blank-"))
+        name.startswith((".backtrail-restore-", "tmp_", blanks.PREFIX))
         or name.endswith((".tmp", "restore.journal"))
         or (name.endswith(".lock") and name not in ("daemon.lock", "starting.lock"))
     )

@@ -109,7 +109,7 @@ class Ordeal:
     def _check_start(self) -> None:
         """What was acknowledged is there, and nothing is left of what was interrupted."""
         self._check_checkpoints()
-        left = judging.leftovers(self.folder)
+        left = judging.leftovers(self.folder, in_use=True)
         assert not left, f"left behind: {left}"
 
     def _check_checkpoints(self) -> None:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from backtraild import blanks
 from backtraild.store.objects import ObjectType
 from backtraild.store.pack import PackWriter
 
@@ -36,5 +37,6 @@ def write_pack(repository: Path, contents: list[bytes]) -> dict[bytes, bytes]:
 
 
 def pack_files(repository: Path) -> list[Path]:
-    """What lies in a repository's pack folder."""
-    return sorted((repository / "objects" / "pack").iterdir())
+    """What lies in a repository's pack folder, without what was made ahead for the next pack."""
+    found = (repository / "objects" / "pack").iterdir()
+    return sorted(path for path in found if not path.name.startswith(blanks.PREFIX))

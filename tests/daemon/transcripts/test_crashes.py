@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backtrail.errors import StoreFailed
-from backtraild import durable
+from backtraild import blanks, durable
 from backtraild.store import pack, refs
 from backtraild.transcripts import Lines
 from support import faults
@@ -17,7 +17,7 @@ from support.conversations import Room, jsonl, messages, open_room
 from support.disk import fsck
 from support.faults import FaultyOs
 
-MODULES = [durable, pack, refs]
+MODULES = [blanks, durable, pack, refs]
 CALLS = ["open", "write", "fsync", "rename", "replace", "unlink", "close", "makedirs"]
 NEW = messages(1, 700)
 OLD = NEW[:600]
