@@ -26,6 +26,9 @@ class Connection:
     def __init__(self, where: ConnectionFile) -> None:
         self._where = where
         self._link = Link(zmq.DEALER, where.requests, where)
+        self._poller = zmq.Poller()
+        self._poller.register(self._link.socket, zmq.POLLIN)
+        self._poller.register(self._link.monitor, zmq.POLLIN)
         self._is_up = False
 
     def is_usable(self) -> bool:
@@ -40,15 +43,18 @@ class Connection:
         self, request: str, payload: bytes, deadline: Deadline, on_progress: OnProgress | None = None
     ) -> Response:
         """Send a request and wait for its answer."""
-        progress = None if on_progress is None else Progress(self._where, request, on_progress)
+        if on_progress is None:
+            self._send(payload)
+            return self._await(request, deadline, None)
+        progress = Progress(self._where, request, on_progress)
+        self._poller.register(progress.socket, zmq.POLLIN)
         try:
-            if progress is not None:
-                progress.wait_until_up(deadline)
+            progress.wait_until_up(deadline)
             self._send(payload)
             return self._await(request, deadline, progress)
         finally:
-            if progress is not None:
-                progress.close()
+            self._poller.unregister(progress.socket)
+            progress.close()
 
     def close(self) -> None:
         """Let go of the socket; what was not sent yet never will be."""
@@ -63,16 +69,11 @@ class Connection:
             raise Lost(sent=False) from None
 
     def _await(self, request: str, deadline: Deadline, progress: "Progress | None") -> Response:
-        poller = zmq.Poller()
-        poller.register(self._link.socket, zmq.POLLIN)
-        poller.register(self._link.monitor, zmq.POLLIN)
-        if progress is not None:
-            poller.register(progress.socket, zmq.POLLIN)
-        while poller.poll(deadline.milliseconds()):
+        while ready := dict(self._poller.poll(deadline.milliseconds())):
             if progress is not None:
                 progress.tell()
             # The monitor is asked first and heeded last: an answer counts even if the connection was lost after it.
-            fate = self._link.fate()
+            fate = self._link.fate() if self._link.monitor in ready else None
             self._is_up = self._is_up or fate is Fate.UP
             if (response := self._received(request)) is not None:
                 return response
