@@ -85,16 +85,16 @@ class Forking(Roster):
         files = _Files(str(self.store(workspace) / "repo.git"), origin, ground.path)
         had_store = stores.has_checkpoints(self._places.store(workspace_id(ground.path)))
         tree = origin.checkpoint.tree
+        note = note_of(ground.path, ground.made, files.git_dir, tree, had_store=had_store)
         with (
             _otherwise(ground.give_back),
-            self._notes.under_way(
-                note_of(ground.path, ground.made, files.git_dir, tree, had_store=had_store)
-            ),
+            self._notes.under_way(note),
             _otherwise(files.take_away),
             self.watched_anew(ground.path, source, files.write, job=job) as new,
         ):
             begun = self.ask(new.id, origins.begin(origin, files.git_dir, new_session))
             self.ask(source.id, origins.remember(origin, new, begun))
+            self._notes.finish(note)
         return Forked(
             workspace=new.id,
             root=new.root,

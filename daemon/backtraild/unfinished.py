@@ -75,10 +75,27 @@ class ForkNotes:
                 found.append(msgspec.json.decode(file.read(), type=ForkNote))
         return found
 
+    def finish(self, note: ForkNote) -> None:
+        """The fork is complete, and no start will undo it. Where that can't be had, it must not be told as made."""
+        try:
+            self._remove(note)
+        except OSError:
+            try:
+                self._remove(note)
+            except OSError as error:
+                raise StoreFailed(
+                    f"The fork could not be completed: {error.strerror or error}.",
+                    "It was undone. Look at free space and permissions, then try again.",
+                ) from error
+
+    def _remove(self, note: ForkNote) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            durable.remove_file(self._file(note))
+
     def forget(self, note: ForkNote) -> None:
         """It is over; a note that can't be removed leads to nothing where there is nothing left to undo."""
         with contextlib.suppress(OSError):
-            durable.remove_file(self._file(note))
+            self._remove(note)
 
     def _file(self, note: ForkNote) -> str:
         return os.path.join(self._folder, note.workspace + ".json")

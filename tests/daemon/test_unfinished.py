@@ -1,5 +1,6 @@
 """A fork in the middle of which the daemon is killed: the next start leaves nothing of it and touches nothing else."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from backtrail.errors import StoreFailed
+from backtraild import durable
 from backtraild.registry import workspace_id
 from backtraild.restore import Population
 from backtraild.sessions import Sessions
@@ -82,3 +85,48 @@ def test_what_somebody_did_in_the_folder_meanwhile_stays(tmp_path: Path):
     with desk(tmp_path, auto_checkpoint=False):
         left = {b"dir0/2": ("file", b"edited"), b"mine": ("file", b"mine")}
         assert snapshot(tmp_path / "forks/new") == left
+
+
+def refusing(times: float) -> Callable[[str], None]:
+    """Removes files durably, but fails so often with notes of forks."""
+    remove, left = durable.remove_file, times
+
+    def refuse(path: str) -> None:
+        nonlocal left
+        if "/forks/" in path and left > 0:
+            left -= 1
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        remove(path)
+
+    return refuse
+
+
+def test_a_fork_that_the_next_start_would_undo_is_not_told_as_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its note can't be removed from a disk that takes no writes any more: an answer would be a lie until then."""
+    with desk(tmp_path, auto_checkpoint=False) as at:
+        site = at.watch()
+        site.write("a", "1")
+        at.service.save(site.id)
+        with monkeypatch.context() as patch:
+            patch.setattr(durable, "remove_file", refusing(float("inf")))
+            with pytest.raises(StoreFailed, match=r"The fork could not be completed: .*\."):
+                at.service.fork(site.id, str(tmp_path / "forks/new"), checkpoint="@")
+        assert not (tmp_path / "forks").exists()
+        at.restart()
+        assert [entry.id for entry in at.service.workspaces()] == [site.id]
+
+
+def test_a_disk_that_fails_once_costs_no_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What was told as made is there after the next start."""
+    with desk(tmp_path, auto_checkpoint=False) as at:
+        site = at.watch()
+        site.write("a", "1")
+        at.service.save(site.id)
+        with monkeypatch.context() as patch:
+            patch.setattr(durable, "remove_file", refusing(1))
+            made = at.service.fork(site.id, str(tmp_path / "forks/new"), checkpoint="@")
+        at.restart()
+        assert {entry.id for entry in at.service.workspaces()} == {site.id, made.workspace}
+        assert (tmp_path / "forks/new/a").read_text() == "1"

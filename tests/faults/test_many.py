@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from support.vitals import MEGABYTE
 from torture.campaign import Round
 from torture.campaigns.many import many
 from torture.campaigns.soak import soak
@@ -15,5 +16,5 @@ def test_of_many_checkpoints_every_listed_one_is_whole_and_the_daemon_stays_as_i
 
 def test_everything_at_once_leaves_nothing_behind(tmp_path: Path):
     """Clients that save, restore, converse, fork, listen and die at the same time."""
-    counted = soak(Round(0, tmp_path), 2.0)
+    counted = soak(Round(0, tmp_path), 0.5, 2.0, 15 * MEGABYTE)
     assert counted["save"] > 0

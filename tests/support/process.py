@@ -1,4 +1,4 @@
-"""`python -m backtraild` as a process: started, listened to, ended."""
+"""`python -m backtraild`, or a module that stands for it, as a process: started, listened to, ended."""
 
 import os
 import signal
@@ -12,12 +12,18 @@ from support.watching import eventually
 class Process:
     """One daemon. What it says goes into a file, so that it never waits for a reader."""
 
-    def __init__(self, home: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *arguments: str,
+        environment: dict[str, str] | None = None,
+        module: str = "backtraild",
+    ) -> None:
         self._output = home.with_name(f"{home.name}.output")
         with open(self._output, "ab") as output:
             self._start = output.tell()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "backtraild", *arguments],
+                [sys.executable, "-m", module, *arguments],
                 env={**os.environ, "BACKTRAIL_HOME": str(home), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -1,0 +1,21 @@
+"""The daemon with memories so small that they are full at once: whatever grows all the same is a leak.
+
+Run as a module it is that daemon.
+"""
+
+from backtraild import app
+from backtraild.store import comparisons, packs, reader, repository
+from backtraild.workspace import history
+
+SMALL = 64 * 1024
+
+
+def forget_quickly() -> None:
+    """Of each folder, remember next to nothing of what was read or compared."""
+    reader.TREE_CACHE_BYTES = reader.RECENT_BYTES = repository.DECODED_BYTES = SMALL
+    packs.BASES_BYTES = comparisons.KEPT_BYTES = history.DIFFS_BYTES = SMALL
+
+
+if __name__ == "__main__":
+    forget_quickly()
+    app.main()
