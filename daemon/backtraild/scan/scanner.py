@@ -86,28 +86,26 @@ class Scanner:
         if names == [b""]:  # the root itself
             self.everything()
             return
-        place = self._walk_to(way, folder)
-        if place is not None:
-            self._look_at(place, names)
-
-    def _walk_to(self, way: Way, folder: Path) -> Folder | None:
-        """Enter a folder from the root. Where the way ends, what is there now is looked at instead."""
-        place, names = way.turn_to(folder)
-        for name in names:
+        place, entered = way.turn_to(folder)
+        for at, name in enumerate(entered):
             deeper = descend(place, name, IGNORE_FILES)
-            if deeper is None:
-                self._look_at(place, [name])
-                return None
+            if deeper is None:  # where the way ends, what is there now is looked at instead
+                self._look_at(place, [name], at)
+                return
             way.go_down(deeper)
             place = deeper
-            self._found.forget_file(place.path)  # a file that made way for the folder
-        return place
+        self._look_at(place, names, len(entered))
 
-    def _look_at(self, place: Folder, names: list[bytes]) -> None:
-        """Look at some names in a folder, whatever they are now; what is known of them is asked and told at once."""
+    def _look_at(self, place: Folder, names: list[bytes], entered: int) -> None:
+        """Look at some names in a folder, whatever they are now; what is known of them is asked and told at once.
+
+        So many of the last folders on the way were not entered before in this look.
+        """
         before = len(self._found.skipped)
         known = self._table.some(place.path, names)
-        nested = self._table.has_below(place.path)
+        if not known:  # else all on the way are known as folders
+            self._forget_files_on_the_way(place.path, entered)
+        nested = len(known) < len(names) and self._table.has_below(place.path)
         rows: list[tuple[bytes, Stat]] = []
         for name in names:
             row = self._look_at_name(place, name, known.get(name), nested)
@@ -116,6 +114,12 @@ class Scanner:
         self._table.put(place.path, rows)
         paths = [join_path(place.path, name) for name in names]
         self._skips.replace_all(paths, self._found.skipped[before:])
+
+    def _forget_files_on_the_way(self, path: Path, entered: int) -> None:
+        """Files that made way for folders."""
+        for _ in range(entered):
+            self._found.forget_file(path)
+            path = split_path(path)[0]
 
     def _look_at_name(self, place: Folder, name: bytes, known: Stat | None, nested: bool) -> Stat | None:
         path = join_path(place.path, name)
