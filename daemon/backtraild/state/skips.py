@@ -7,6 +7,10 @@ from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
 
+# Remembered where a look at everything left nothing out, until something is: most saves need not ask then.
+_NONE, _YES, _NO = "no_skips", "yes", "no"
+
+
 class Skips:
     """Skipped paths of one workspace."""
 
@@ -19,6 +23,8 @@ class Skips:
 
     def all(self, limit: int = -1) -> list[Skipped]:
         """In the order of their paths."""
+        if self._are_none:
+            return []
         rows = self._connection.execute(
             "SELECT path, size, reason FROM skips ORDER BY path LIMIT ?", (limit,)
         )
@@ -34,18 +40,28 @@ class Skips:
         if looked_at:
             self.replace_all([looked_at], found)
         else:
-            self._connection.execute("DELETE FROM skips")
+            if not self._are_none:
+                self._connection.execute("DELETE FROM skips")
+                self._database.remember(_NONE, _YES)
             self.add(found)
 
     def replace_all(self, looked_at: Iterable[Path], found: Iterable[Skipped]) -> None:
         """The same for several paths, none of which is the root."""
-        self._connection.executemany(
-            "DELETE FROM skips WHERE path = ?1 OR (path >= ?2 AND path < ?3)",
-            [(path, *borders(path)) for path in looked_at],
-        )
+        if not self._are_none:
+            self._connection.executemany(
+                "DELETE FROM skips WHERE path = ?1 OR (path >= ?2 AND path < ?3)",
+                [(path, *borders(path)) for path in looked_at],
+            )
         self.add(found)
 
     def add(self, found: Iterable[Skipped]) -> None:
         """Also left out."""
         rows = [(skipped.path, skipped.size, skipped.reason.value) for skipped in found]
-        self._connection.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?)", rows)
+        if rows:
+            if self._are_none:
+                self._database.remember(_NONE, _NO)
+            self._connection.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?)", rows)
+
+    @property
+    def _are_none(self) -> bool:
+        return self._database.fact(_NONE) == _YES
