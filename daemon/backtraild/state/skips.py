@@ -6,7 +6,6 @@ from backtraild.model import Path, Skipped, SkipReason
 from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
-
 # Remembered where a look at everything left nothing out, until something is: most saves need not ask then.
 _NONE, _YES, _NO = "no_skips", "yes", "no"
 
