@@ -218,7 +218,7 @@ class Keeper:
         if result is None:
             with self._everything_so_far(full=False) as dirty:
                 result = go_back(dirty)
-        self._done(None)
+        self._done(result.result)
         return result
 
     @contextlib.contextmanager

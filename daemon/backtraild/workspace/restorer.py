@@ -71,6 +71,7 @@ class Restorer:
         self._meter = meter
         self._recorder = recorder
         self._history = history
+        self._is_over = False  # is it known that no restore was interrupted?
 
     def restore(
         self,
@@ -159,7 +160,12 @@ class Restorer:
         return self._told_again(made)
 
     def recover(self) -> None:
-        """Finish a restore that a crash interrupted, and record the state it leads to."""
+        """Finish a restore that a crash or a fault interrupted, and record the state it leads to."""
+        if not self._is_over:
+            self._recover()
+            self._is_over = True
+
+    def _recover(self) -> None:
         context = pending(self._parts.journal) or {}
         if context and self._is_recorded(context):
             # It was over, only the journal was left. Files may have been edited since: they stay.
@@ -206,8 +212,9 @@ class Restorer:
 
     def _apply(self, plan: Plan, context: Mapping[str, Any], record: Callable[[Outcome], None]) -> Outcome:
         parts, progress = self._parts, self._meter.begin("writing", effort(plan))
+        self._is_over = False
         try:
-            return apply(
+            done = apply(
                 parts.root,
                 plan,
                 parts.store.objects,
@@ -219,6 +226,8 @@ class Restorer:
             )
         finally:
             parts.store.sweep_when_settled()
+        self._is_over = True
+        return done
 
     def _changes_to(self, target: Checkpoint) -> Changes:
         return self._parts.changes_between(self._parts.store.newest_tree(), target.tree)
