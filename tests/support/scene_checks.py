@@ -1,14 +1,18 @@
 """What is special about a scene, looked at after the next start. Without an answer, it may have happened or not."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+from backtrail.errors import MirrorFailed
 from backtraild.formats import CURRENT
 from backtraild.model import Kind
 from backtraild.service import Service
 from support.disk import fsck
+from support.git import git
 
 REMOTE = "remote.git"
+_MOST_LOCKS = 20
 
 
 def conversation(service: Service, workspace: str, answer: dict[str, Any] | None) -> None:
@@ -68,5 +72,14 @@ def mirrored(service: Service, workspace: str, answer: dict[str, Any] | None) ->
     """All of the store's refs came to be there, or none; it goes through now."""
     remote = Path(service.entry(workspace).root).parent / REMOTE
     fsck(remote)
-    service.mirror(workspace, str(remote))
+    # Git can't remove its locks from a disk that fails for good; whoever owns the repository is told which they are.
+    for _ in range(_MOST_LOCKS):
+        try:
+            service.mirror(workspace, str(remote))
+            break
+        except MirrorFailed as error:
+            locked = re.search(r"is locked: (.*\.lock) is there", error.message)
+            assert locked is not None, error.message
+            Path(locked[1]).unlink()
     fsck(remote)
+    assert git("for-each-ref", "refs/checkpoints", git_dir=remote), "nothing was mirrored"

@@ -18,6 +18,7 @@ _REFSPECS = (
 )
 _OPTIONS = ("--porcelain", "--atomic", "--no-progress")
 _ROW = re.compile(r"([ +*=!-])\t[^:\t]*:(refs/[^\t]+)\t(.*)")
+_LOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
 _LINES_TOLD = 4
 
 
@@ -81,6 +82,11 @@ def _failed(remote: str, rows: list[_Row], said: str) -> MirrorFailed:
         return MirrorFailed(
             f"{remote} has another checkpoint {number}, so it is not a mirror of this workspace.",
             "Nothing was changed there. Give every workspace a repository of its own.",
+        )
+    if locked := _LOCKED.search(said):
+        return MirrorFailed(
+            f"{remote} is locked: {locked[1]} is there, of a git that is at work or was interrupted.",
+            "Try again in a moment. If no git is at work there, delete that file.",
         )
     words = "; ".join([*_words(said), *(f"{row.ref} {row.told}" for row in refused[:1])])
     return MirrorFailed(

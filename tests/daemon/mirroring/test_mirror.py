@@ -43,6 +43,20 @@ def test_a_dry_run_tells_the_same_and_sends_nothing(project: Project, there: Pat
     assert push(project, there) == plan
 
 
+def test_a_lock_that_an_interrupted_git_left_there_is_named(project: Project, there: Path):
+    """Its disk failed in the middle of the last push. Whose lock it is, only the owner of the repository can know."""
+    lock = there / "refs" / "checkpoints" / "2.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+
+    with pytest.raises(MirrorFailed, match=r"is locked: .*/refs/checkpoints/2\.lock is there") as failure:
+        push(project, there)
+
+    assert "delete that file" in failure.value.hint
+    lock.unlink()
+    assert len(push(project, there).new) == 2
+
+
 def test_what_is_gone_here_stays_there_unless_it_is_to_be_deleted(project: Project, there: Path):
     """Retention thins out the store; the mirror may be the archive."""
     push(project, there)
