@@ -73,7 +73,9 @@ def test_a_watched_folder_whose_store_was_deleted_by_hand_has_a_problem(tmp_path
     """The registry says that there are checkpoints, so their absence is worth a sentence."""
     with desk(tmp_path) as at:
         site = at.watch()
-        at.service.ask(site.id, lambda keeper: keeper.workspace.settle())  # else files are made there meanwhile
+        at.service.ask(
+            site.id, lambda keeper: keeper.workspace.settle()
+        )  # else files are made there meanwhile
         shutil.rmtree(site.store)
         found = at.service.verify(site.id)
         assert [problem.message for problem in found.problems] == [
