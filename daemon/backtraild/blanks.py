@@ -34,9 +34,12 @@ class Blanks:
         """One of those that are ready, or a new one."""
         self._taken += 1
         while self._ready:
-            path = self._ready.pop()
+            path = self._ready[-1]  # where it can't be opened now, it is there for the next one
             with contextlib.suppress(FileNotFoundError):  # somebody tidied up
-                return _with_mode(Blank(os.open(path, _FLAGS), path), mode)
+                found = _with_mode(Blank(os.open(path, _FLAGS), path), mode)
+                self._ready.pop()
+                return found
+            self._ready.pop()
         path = self._new_path()
         return Blank(os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, mode), path)
 

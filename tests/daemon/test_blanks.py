@@ -1,5 +1,6 @@
 """Empty files that are made ahead."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -86,6 +87,23 @@ def test_a_disk_that_takes_no_file_fails_nobody_before_the_file_is_needed(tmp_pa
     found.restock()
     with pytest.raises(FileNotFoundError):
         found.take(0o600)
+
+
+def test_one_that_can_not_be_had_now_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Without a descriptor left, a save fails; the file that was made for it is there for the next one."""
+    found = Blanks(str(tmp_path))
+    placed(found.take(0o600), tmp_path / "first")
+    found.restock()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fchmod", refuse)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            found.take(0o400)
+    found.discard()
+    assert names(tmp_path) == {"first"}
 
 
 def test_none_is_left_behind(tmp_path: Path):
