@@ -67,6 +67,8 @@ def _introduction(results: Results) -> Iterator[str]:
     yield from wrap(f"{results.day}, {results.machine}; {', '.join(results.versions.values())}.", WIDTH)
     yield ""
     yield from wrap(f"Written by `make bench`. Measured under load {span}. {_METHOD}", WIDTH)
+    if results.kept:
+        yield from ("", f"{', '.join(results.kept)}: of an earlier run.")
 
 
 def _absent(absent: Mapping[str, str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     absent: dict[str, str]
     figures: tuple[Figure, ...]
     growth: tuple[Point, ...]
+    kept: tuple[str, ...] = ()  # the figures of an earlier run, perhaps of earlier code
 
     def on_top_of(self, before: "Results", order: Sequence[str]) -> "Results":
         """With the figures of an earlier run where this one did not measure, in the order of their names."""
@@ -35,6 +36,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(
             self,
             figures=tuple(figures),
+            kept=tuple(name for name in order if any(figure.name == name for figure in kept)),
             growth=growth.points,
             versions=versions,
             absent={**absent, **self.absent},

@@ -94,6 +94,8 @@ def test_a_run_in_parts_keeps_what_it_did_not_measure():
     points = tuple(Point(curve="save", unit="s", files=files, ours=2.0) for files in (10, 100))
     whole = results(again, growth=points[1:]).on_top_of(before, ["P1", "P6"])
     assert whole.figures == (again, MEMORY)
+    assert "P6: of an earlier run." in report.document(whole)
+    assert "of an earlier run" not in report.document(before)
     assert [(point.files, point.ours) for point in whole.growth] == [(10, 1.0), (100, 2.0)]
     assert results(growth=points).on_top_of(before, ["P1", "P6"]).growth == points
 
