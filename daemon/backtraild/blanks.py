@@ -10,16 +10,20 @@ import secrets
 from typing import NamedTuple
 
 PREFIX = "blank-"
-MOST = 8
+MOST = 32
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Blank(NamedTuple):
-    """A file without content, and without a name that means anything; whoever takes it closes and renames it."""
+    """A file without content, and without a name that means anything; whoever takes it closes and renames it.
+
+    A lasting one has that name after a power cut, too.
+    """
 
     descriptor: int
     path: str
+    is_lasting: bool = False
 
 
 class Blanks:
@@ -28,6 +32,7 @@ class Blanks:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._ready: list[str] = []
+        self._lasting: frozenset[str] = frozenset()
         self._taken = self._wanted = 0
 
     def take(self, mode: int) -> Blank:
@@ -36,22 +41,27 @@ class Blanks:
         while self._ready:
             path = self._ready[-1]  # where it can't be opened now, it is there for the next one
             with contextlib.suppress(FileNotFoundError):  # somebody tidied up
-                found = _with_mode(Blank(os.open(path, _FLAGS), path), mode)
+                found = _with_mode(Blank(os.open(path, _FLAGS), path, path in self._lasting), mode)
                 self._ready.pop()
                 return found
             self._ready.pop()
         path = self._new_path()
         return Blank(os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, mode), path)
 
-    def restock(self) -> None:
-        """Make as many as were taken at the most since the last time, as far as the disk lets us."""
+    def restock(self) -> bool:
+        """Make as many as were taken at the most since the last time, as far as the disk lets us; False if none."""
         self._wanted = min(MOST, max(self._wanted, self._taken))
-        self._taken = 0
+        self._taken, before = 0, len(self._ready)
         with contextlib.suppress(OSError):
             while len(self._ready) < self._wanted:
                 path = self._new_path()
                 os.close(os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600))
                 self._ready.append(path)
+        return len(self._ready) > before
+
+    def last(self) -> None:
+        """The folder has been synced: those that are ready keep their names."""
+        self._lasting = frozenset(self._ready)
 
     def discard(self) -> None:
         """Leave none behind."""
@@ -63,11 +73,9 @@ class Blanks:
         return os.path.join(self._folder, PREFIX + secrets.token_hex(8))
 
 
-def remove_leftovers(folder: str) -> None:
-    """Those that a killed process has left. The caller makes sure that nobody uses the folder."""
-    for name in os.listdir(folder):
-        if name.startswith(PREFIX):
-            os.unlink(os.path.join(folder, name))
+def leftovers(folder: str) -> list[str]:
+    """Those that a killed process has left, used or not. The caller makes sure that nobody uses the folder."""
+    return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(PREFIX)]
 
 
 def _with_mode(blank: Blank, mode: int) -> Blank:

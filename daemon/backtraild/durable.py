@@ -1,16 +1,10 @@
 """Writing files so that a power cut finds the old content or the new, never a mixture and never nothing."""
 
 import contextlib
-import ctypes
 import os
 from collections.abc import Iterable, Iterator
 
 from backtraild.blanks import Blank
-
-_sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)
-if _sync_file_range is not None:
-    _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
-_WRITE = 2  # SYNC_FILE_RANGE_WRITE
 
 _PIECE = 1024 * 1024
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -56,16 +50,6 @@ def named(path: str) -> Iterator[None]:
         raise
 
 
-def hasten(descriptor: int) -> None:
-    """Have the system begin to write a file that is going to be synced, and go on meanwhile. Promises nothing.
-
-    Files that are hastened one after the other and then synced are committed by the file system together: two
-    milliseconds of five for what a save writes.
-    """
-    if _sync_file_range is not None:
-        _sync_file_range(descriptor, 0, 0, _WRITE)
-
-
 def write_synced(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
     """Create a file with this content, on disk when the call returns. Its name is not yet durable."""
     descriptor = os.open(path, _NEW_FILE, mode)
@@ -84,8 +68,8 @@ def write_parts(descriptor: int, parts: Iterable[bytes]) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Make what was written to a file survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    """Make what was written to a file survive a power cut. What is no file by now, such as a FIFO, is an error."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         with named(path):
             os.fsync(descriptor)
@@ -116,11 +100,10 @@ class Replacement:
     def __init__(self, path: str, content: bytes, mode: int = 0o600, *, blank: Blank | None = None) -> None:
         """`blank` is the file that is written and put in place, on the same disk; else one beside the old."""
         self._path = path
-        self._descriptor, self._temporary = blank or _beside(path, mode)
+        self._descriptor, self._temporary, _ = blank or _beside(path, mode)
         try:
             with named(self._temporary):
                 write_all(self._descriptor, content)
-            hasten(self._descriptor)
         except BaseException:
             self.abandon()
             raise
@@ -130,12 +113,20 @@ class Replacement:
         try:
             with named(self._temporary):
                 os.fsync(self._descriptor)
+        except BaseException:
+            self.abandon()
+            raise
+        self.show()
+        sync_folder(os.path.dirname(self._path))
+
+    def show(self) -> None:
+        """Put it in place in one step, for everybody to see; a power cut may still take it."""
+        try:
             self._close()
             os.replace(self._temporary, self._path)
         except BaseException:
             self.abandon()
             raise
-        sync_folder(os.path.dirname(self._path))
 
     def abandon(self) -> None:
         """Leave the file as it was: on a full disk, half of a new one takes what little there is."""

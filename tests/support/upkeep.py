@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
-from backtraild import durable
+from backtraild import blanks, durable
 from backtraild.store import Store, Swept, Tidied, UpkeepFailed, Weighed, aside, swapping, trees
 from backtraild.upkeep import Upkeep
 from backtraild.upkeep.orders import Tidy
@@ -115,5 +115,6 @@ def needed_objects(git_dir: str) -> set[str]:
 
 
 def pack_names(git_dir: str) -> list[str]:
-    """What lies in the folder of packs."""
-    return sorted(os.listdir(os.path.join(git_dir, "objects", "pack")))
+    """What lies in the folder of packs, without what was made ahead for the next ones."""
+    names = os.listdir(os.path.join(git_dir, "objects", "pack"))
+    return sorted(name for name in names if not name.startswith(blanks.PREFIX))

@@ -10,12 +10,11 @@ _UNFINISHED_PACK = "tmp_pack_"
 
 
 def remove(git_dir: str) -> None:
-    """Remove it. The caller holds the daemon's lock, so nobody writes there."""
+    """Remove it; pledges are taken up before. The caller holds the daemon's lock, so nobody writes there."""
     for folder, _, names in os.walk(git_dir):
         for name in names:
             if name.startswith(_UNFINISHED_PACK) or name.endswith((".tmp", ".lock")):
                 os.unlink(os.path.join(folder, name))
-    pack_folder = os.path.join(git_dir, "objects", "pack")
-    for folder in (git_dir, pack_folder):
-        blanks.remove_leftovers(folder)
-    swapping.remove_leftovers(pack_folder)
+    for path in blanks.leftovers(git_dir):
+        os.unlink(path)
+    swapping.remove_leftovers(os.path.join(git_dir, "objects", "pack"))

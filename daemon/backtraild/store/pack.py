@@ -14,10 +14,12 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterator, KeysView
 from types import ModuleType
+from typing import NamedTuple
 
 from backtraild import durable
 from backtraild.blanks import Blanks
 from backtraild.model import ContentMoved, ObjectId, Packed
+from backtraild.store.indexes import SMALL_PACK
 from backtraild.store.indexing import encode_sorted
 from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
@@ -36,8 +38,15 @@ _HEADER = struct.Struct(">4sII")
 _NO_LINES = -1
 
 
+class Pledge(NamedTuple):
+    """A pack that is durable under the name of a file made ahead, or, without one, under its own."""
+
+    stem: str
+    path: str | None
+
+
 class PackWriter:
-    """Collects objects; `finish` makes them durable, `abandon` leaves no trace.
+    """Collects objects; `finish` and `pledge` make them durable, `abandon` leaves no trace.
 
     `known` tells whether the store already holds an object, which is then not written again. `claim` is told how
     many bytes are about to be written, and may refuse; a negative number tells that so many are gone again.
@@ -64,6 +73,8 @@ class PackWriter:
         self._spilled = 0  # bytes already in the temporary file
         self._descriptor = -1
         self._temporary = self._temporary_index = ""
+        self._is_lasting = False
+        self.path = ""  # the file that was written into, whatever became of it
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -136,22 +147,35 @@ class PackWriter:
         if not self._offsets:
             self.abandon()
             return None
-        checksum = self._complete()
-        parts = encode_index(list(self._places), self._checksums, self._offsets, checksum)
-        self._take(len(self._buffer) + sum(map(len, parts)))
-        self._write_out()
-        durable.hasten(self._descriptor)
-        self._write_index(parts, is_synced=is_index_synced)
-        with durable.named(self._temporary):
-            os.fsync(self._descriptor)
-        self._close()
-        stem = os.path.join(self._folder, f"pack-{checksum.hex()}")
-        # git looks for the index first: when that has its name, the pack must already have its own.
+        stem = self._written(is_index_synced=is_index_synced)
         os.rename(self._temporary, stem + ".pack")
-        os.rename(self._temporary_index, stem + ".idx")
+        self._show_index(stem)
         durable.sync_folder(self._folder)
-        self._temporary, self._temporary_index, self._claimed = "", "", 0
+        self._is_over()
         return stem
+
+    @property
+    def may_be_pledged(self) -> bool:
+        """Is it so small that a start reads it in no time? To be asked before it is written."""
+        return 0 < len(self._offsets) <= SMALL_PACK and not self._spilled
+
+    def pledge(self) -> Pledge:
+        """The same with one sync: the pack is durable under its first name, and has the final one for all to see.
+
+        The final name and the index are left for the caller to sync, who removes the first name after that.
+        """
+        stem = self._written(is_index_synced=False)
+        path: str | None = self._temporary
+        try:
+            os.link(self._temporary, stem + ".pack")
+        except OSError:  # a disk without links; or one that fails, and then this does so, too
+            os.rename(self._temporary, stem + ".pack")
+            path = None
+        self._show_index(stem)
+        if path is None or not self._is_lasting:
+            durable.sync_folder(self._folder)
+        self._is_over()
+        return Pledge(stem, path)
 
     def abandon(self) -> None:
         """Drop everything; harmless after `finish`. What can't be removed is removed at the next start."""
@@ -163,6 +187,25 @@ class PackWriter:
                 os.unlink(path)
         self._temporary = self._temporary_index = ""
         self._take(-self._claimed)
+
+    def _written(self, *, is_index_synced: bool) -> str:
+        """Write pack and index under names that mean nothing; the stem of their final ones."""
+        checksum = self._complete()
+        parts = encode_index(list(self._places), self._checksums, self._offsets, checksum)
+        self._take(len(self._buffer) + sum(map(len, parts)))
+        self._write_out()
+        self._write_index(parts, is_synced=is_index_synced)
+        with durable.named(self._temporary):
+            os.fsync(self._descriptor)
+        self._close()
+        return os.path.join(self._folder, f"pack-{checksum.hex()}")
+
+    def _show_index(self, stem: str) -> None:
+        """Git looks for the index first: when that has its name, the pack must already have its own."""
+        os.rename(self._temporary_index, stem + ".idx")
+
+    def _is_over(self) -> None:
+        self._temporary, self._temporary_index, self._claimed = "", "", 0
 
     def _has(self, oid: ObjectId) -> bool:
         return oid in self._places or self._known(oid)
@@ -240,7 +283,8 @@ class PackWriter:
 
     def _write_out(self) -> None:
         if self._descriptor < 0:
-            self._descriptor, self._temporary = self._blanks.take(0o400)
+            self._descriptor, self._temporary, self._is_lasting = self._blanks.take(0o400)
+            self.path = self._temporary
         with durable.named(self._temporary):
             durable.write_all(self._descriptor, self._buffer)
         self._spilled += len(self._buffer)
@@ -260,7 +304,7 @@ class PackWriter:
         return checksum
 
     def _write_index(self, parts: list[bytes], *, is_synced: bool) -> None:
-        descriptor, self._temporary_index = self._blanks.take(0o400)
+        descriptor, self._temporary_index, _ = self._blanks.take(0o400)
         try:
             with durable.named(self._temporary_index):
                 durable.write_parts(descriptor, parts)

@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable
 
-from backtraild import durable
+from backtraild import blanks, durable
 from backtraild.blanks import Blanks
 from backtraild.model import ObjectId
 from backtraild.store import aside
@@ -15,8 +15,9 @@ from backtraild.store.pack import PackWriter
 from backtraild.store.reader import Objects
 from backtraild.store.tidying import UPKEEP_PREFIX
 
-# Indexes that a power cut may take. They are made again at the next start, of which each takes a little time.
+# What a power cut may take and the next start makes again; each takes it a few milliseconds.
 MOST_UNSYNCED = 4
+MOST_PLEDGES = 16
 
 Room = Callable[[int], None]
 """May so many more bytes be written? Raises if not."""
@@ -42,8 +43,11 @@ class Packing:
         self._wanted: weakref.WeakKeyDictionary[PackWriter, set[ObjectId]] = weakref.WeakKeyDictionary()
         self._bytes: int | None = None
         self._unsynced: list[str] = []
+        self._pledges: list[str] = []
+        self._is_synced = True  # the names of all packs are durable
+        self._has_redeemed = False  # and a power cut may bring back a pledge
         self._blanks = Blanks(folder)
-        self.restock, self.discard_blanks = self._blanks.restock, self._blanks.discard
+        self.discard_blanks = self._blanks.discard
         self.room: Room | None = None
 
     def begin(self, *, afresh: bool = False) -> PackWriter:
@@ -68,17 +72,70 @@ class Packing:
                 self._leave_unsynced(stem + ".idx")
         self.use(*self._wanted.pop(pack, ()))
 
+    def pledge(self, pack: PackWriter) -> bool:
+        """The same, with one sync where the pack is small; `settle` and `redeem` do the rest. False if it is not."""
+        if not pack.may_be_pledged:
+            self.finish(pack)
+            return False
+        stem, path = pack.pledge()
+        self._objects.added(stem, pack.offsets)
+        self._unsynced.append(stem + ".idx")
+        if path is not None:
+            self._pledges.append(path)
+            self._is_synced = False
+        self.use(*self._wanted.pop(pack, ()))
+        return path is not None
+
+    def withdraw(self, pack: PackWriter) -> bool:
+        """Leave nothing of a pack that a start would take for a checkpoint; False if it may do so all the same."""
+        pack.abandon()
+        self._pledges = [path for path in self._pledges if path != pack.path]
+        if not pack.path:
+            return True
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(pack.path)
+            durable.sync_folder(self._folder)
+        except OSError:
+            return False
+        return True
+
+    @property
+    def has_many_pledges(self) -> bool:
+        """Would a start take noticeably longer if there were any more?"""
+        return len(self._pledges) >= MOST_PLEDGES
+
     def settle(self) -> None:
-        """Make durable what nobody waited for: the indexes of the newest packs."""
+        """Make durable what nobody waited for: indexes and names of the newest packs, and of files made ahead."""
+        self._sync_indexes()
+        if self._blanks.restock() or not self._is_synced:
+            self._sync_names()
+
+    def redeem(self, *, for_good: bool = False) -> None:
+        """Remove the pledges, once packs and refs are settled; for good, if no power cut may bring them back."""
+        while self._pledges:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._pledges[-1])
+            self._pledges.pop()
+            self._has_redeemed = True
+        if for_good and self._has_redeemed:
+            self._sync_names()
+
+    def _leave_unsynced(self, index: str) -> None:
+        self._unsynced.append(index)
+        if len(self._unsynced) > MOST_UNSYNCED:
+            self._sync_indexes()
+
+    def _sync_indexes(self) -> None:
         while self._unsynced:
             with contextlib.suppress(FileNotFoundError):  # merged into another one meanwhile
                 durable.sync_file(self._unsynced[-1])
             self._unsynced.pop()
 
-    def _leave_unsynced(self, index: str) -> None:
-        self._unsynced.append(index)
-        if len(self._unsynced) > MOST_UNSYNCED:
-            self.settle()
+    def _sync_names(self) -> None:
+        durable.sync_folder(self._folder)
+        self._is_synced, self._has_redeemed = True, False
+        self._blanks.last()
 
     @property
     def bytes(self) -> int:
@@ -138,7 +195,13 @@ class Packing:
 
 def _size(folder: str) -> int:
     with os.scandir(folder) as entries:
-        return sum(entry.stat().st_size for entry in entries if not entry.name.startswith(UPKEEP_PREFIX))
+        files = [entry for entry in entries if not entry.name.startswith(UPKEEP_PREFIX)]
+        return sum(entry.stat().st_size for entry in files if not _is_pledge(entry))
+
+
+def _is_pledge(entry: "os.DirEntry[str]") -> bool:
+    """The second name of a pack, which takes no room."""
+    return entry.name.startswith(blanks.PREFIX) and entry.stat().st_nlink > 1
 
 
 def _unknown(_: ObjectId) -> bool:

@@ -49,7 +49,9 @@ class Refs:
         self._used = used
         # Not beside the refs: git takes all files there for refs, and would look for objects that are not there yet.
         self._blanks = Blanks(git_dir)
-        self.restock, self.discard_blanks = self._blanks.restock, self._blanks.discard
+        self.discard_blanks = self._blanks.discard
+        self._unsynced: dict[str, str] = {}
+        self._has_failed = False
         self._packed_file = os.path.join(git_dir, "packed-refs")
         self._packed_stat: tuple[int, int, int] | None = None
         self._packed: dict[str, str] = {}
@@ -117,6 +119,39 @@ class Refs:
             durable.sync_folder(os.path.dirname(folder))
         return durable.Replacement(path, hex_id.encode() + b"\n", blank=self._blanks.take(0o600))
 
+    def show(self, name: str, ref: durable.Replacement, hex_id: str) -> None:
+        """Put a prepared ref in place, durable with the next `settle`."""
+        ref.show()
+        self._unsynced[name] = hex_id
+
+    def confirm(self, name: str, hex_id: str) -> None:
+        """Have a ref be durable, as it is or anew, with the next `settle`."""
+        if self.read(name) != hex_id:
+            self.write(name, hex_id)
+        self._unsynced[name] = hex_id
+
+    def settle(self) -> None:
+        """Make durable what was only shown, and files ahead for what comes next."""
+        if self._unsynced:
+            try:
+                self._sync()
+            except BaseException:
+                self._has_failed = True
+                raise
+            self._unsynced, self._has_failed = {}, False
+        self._blanks.restock()
+
+    def _sync(self) -> None:
+        for name, hex_id in self._unsynced.items():
+            if (
+                self._has_failed
+            ):  # the kernel tells of a write that failed only once: the next sync says nothing of it
+                self.write(name, hex_id)
+            with contextlib.suppress(FileNotFoundError):  # in the packed file by now, which is durable
+                durable.sync_file(self._path(name))
+        for folder in {os.path.dirname(name) for name in self._unsynced}:
+            durable.sync_folder(self._path(folder))
+
     def delete(self, name: str) -> None:
         """Remove a ref, loose and packed; it stays removed after a power cut."""
         self.delete_many([name])
@@ -167,6 +202,7 @@ class Refs:
         """Remove loose refs of one folder, where there are any."""
         gone = 0
         for name in names:
+            self._unsynced.pop(name, None)
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 os.unlink(self._path(name))
                 gone += 1

@@ -10,7 +10,7 @@ from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
 from backtraild import durable
 from backtraild.model import Changes, Checkpoint, ObjectId
 from backtraild.spare import Spare
-from backtraild.store import leftovers, mending, record, trees
+from backtraild.store import leftovers, mending, pledges, record, trees
 from backtraild.store.failing import failing
 from backtraild.store.kept import Kept
 from backtraild.store.lost import newest_unheld
@@ -19,6 +19,7 @@ from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import PackWriter
 from backtraild.store.packing import Packing, Room
+from backtraild.store.pledges import Pledged
 from backtraild.store.reader import Objects
 from backtraild.store.refs import CHECKPOINTS, HIGHEST_NUMBER, Refs, numbers_among
 from backtraild.store.turnover import Turnover
@@ -43,18 +44,20 @@ class Store:
         if not os.path.isdir(self._pack_folder):
             raise StoreFailed(f"There is no checkpoint store at {git_dir}.")
         with failing("opened"):
+            pledged = pledges.take_up(self._pack_folder)
             leftovers.remove(git_dir)
             self.mended = mending.mend(git_dir, mending.READ_AT_OPENING)  # what had to be
             self.objects = Objects(git_dir)
             self._spare = Spare(os.path.join(git_dir, "spare"))
             self._packing = Packing(git_dir, self._pack_folder, self.objects)
             self._refs = Refs(git_dir, self._packing.use)
+            self._spare.spent_on(lambda: self._redeem(pledged))
             self.named = NamedTrees(git_dir, self.objects, self._refs, self._packing)
             turnover = Turnover(git_dir, self._pack_folder, self._packing, self.objects, self._refs)
             self.numbers = sorted(numbers_among(self._refs.names(CHECKPOINTS)))
             self._pinned = set(self._refs.names(PINNED))
             self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
-        self.begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
+        self._begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
         self.abandon_upkeep, self.trash = turnover.abandon, turnover.trash
         self.sweep, self.sweep_soon = turnover.sweep, turnover.sweep_soon
         self._keep_spare()
@@ -131,6 +134,7 @@ class Store:
 
     def mend(self) -> list[mending.Mended]:
         """Read all packs, and mend those that are broken, and their indexes; what was done."""
+        self.settle()
         self.abandon_upkeep()
         with failing("mended"):
             done = mending.mend(self.git_dir)
@@ -143,12 +147,15 @@ class Store:
         with failing("written"):
             self._packing.finish(pack)
 
+    def begin_upkeep(self) -> tuple[str, ...]:
+        """The packs as they are now, between two saves; from here on, what saves use again is noted."""
+        self.settle()
+        return self._begin_upkeep()
+
     def settle(self) -> None:
         """Do what no answer waits for: make durable what would be made again after a power cut, and sweep."""
         with failing("written"):
-            self._packing.settle()
-        self._packing.restock()
-        self._refs.restock()
+            self._settle()
         if self._has_trash:
             self._has_trash = False
             self.sweep_soon()
@@ -228,15 +235,19 @@ class Store:
             raise StoreFailed(f"There is no number left after checkpoint {self._highest}.", _NO_NUMBER)
         content = record.encode(number, tree, draft)
         with failing("written"):
+            if self._packing.has_many_pledges:
+                self._settle()
             commit_id = pack.add(ObjectType.COMMIT, content).hex()
             ref = self._refs.prepare(f"{CHECKPOINTS}/{number}", commit_id)
             try:
-                self._packing.finish(pack)
+                # A pack that is pledged survives a power cut, and what that takes of the rest is made again from it.
+                is_pledged = self._packing.pledge(pack)
+                self._publish(number, commit_id, ref, durably=not is_pledged)
             except BaseException:
                 ref.abandon()
+                if not self._packing.withdraw(pack):
+                    self._highest = number  # the next start may find it, and must not find two
                 raise
-            # The pack is durable but no ref points at it: a crash here costs disk space, never data.
-            self._publish(number, commit_id, ref)
         self._highest = number
         self._newest_tree = number, tree.hex()
         self.numbers.append(number)
@@ -252,6 +263,7 @@ class Store:
             self._require(number)
         going = set(numbers)
         with failing("changed"):
+            self._settle(for_good=True)  # no power cut may bring them back
             try:
                 self._spare.spent_on(lambda: self._let_go(going))
             except BaseException:  # it may have failed half-way
@@ -299,11 +311,14 @@ class Store:
             raise _damaged_reference(number)
         return commit_id
 
-    def _publish(self, number: int, commit_id: str, ref: durable.Replacement) -> None:
+    def _publish(self, number: int, commit_id: str, ref: durable.Replacement, *, durably: bool) -> None:
         """Point the checkpoint's ref at its commit, or leave no ref at all."""
         name = f"{CHECKPOINTS}/{number}"
         try:
-            ref.place()
+            if durably:
+                ref.place()
+            else:
+                self._refs.show(name, ref, commit_id)
             if self._refs.read(name) != commit_id:
                 raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
         except BaseException:
@@ -320,6 +335,21 @@ class Store:
             yield
         finally:
             self._keep_spare()
+
+    def _settle(self, *, for_good: bool = False) -> None:
+        self._packing.settle()
+        self._refs.settle()
+        self._packing.redeem(for_good=for_good)
+
+    def _redeem(self, found: Sequence[Pledged]) -> None:
+        """Have checkpoints be durable in every respect that a power cut or a kill found pledged."""
+        for number, commit_id in (item for each in found for item in each.checkpoints.items()):
+            name = f"{CHECKPOINTS}/{number}"
+            if self._refs.read(name) in (None, commit_id):
+                self._refs.confirm(name, commit_id)
+        self._refs.settle()
+        for each in found:
+            os.unlink(each.path)
 
     def _let_go(self, going: set[int]) -> None:
         if self._highest in going:

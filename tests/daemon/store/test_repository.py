@@ -263,6 +263,8 @@ def test_the_environments_git_variables_have_no_influence(
 def test_what_a_crash_left_half_written_is_removed(store: Store, git_dir: Path, git: Git) -> None:
     """Killed again and again, the daemon must not fill the disk, nor trip over its own locks."""
     save(store, {b"a": b"1"})
+    store.settle()
+    store.close()
     before = {path for path in git_dir.rglob("*") if path.is_file()}
     leftovers = [
         "blank-0123456789abcdef",
@@ -292,6 +294,7 @@ def test_a_checkpoint_with_a_damaged_ref_is_reported_not_forgotten(
     """Missing without a word would be the worst answer; the others are as they were."""
     for value in (b"1", b"2", b"3"):
         save(store, {b"a": value})
+    store.settle()
     (git_dir / "refs/checkpoints/2").write_bytes(content)
     reopened = Store(str(git_dir))
     assert reopened.numbers == [1, 2, 3]
@@ -316,6 +319,7 @@ def test_a_damaged_checkpoint_can_be_deleted(store: Store, git_dir: Path, git: G
     for value in (b"1", b"2"):
         save(store, {b"a": value})
     store.pin(1)
+    store.settle()
     (git_dir / "refs/checkpoints/1").write_bytes(b"")
     (git_dir / "refs/checkpoints/2").write_bytes(b"12" * 20 + b"\n")
     reopened = Store(str(git_dir))
