@@ -44,6 +44,7 @@ class Packing:
         self._bytes: int | None = None
         self._unsynced: list[str] = []
         self._pledges: list[str] = []
+        self._unwanted: list[str] = []
         self._is_synced = True  # the names of all packs are durable
         self._has_redeemed = False  # and a power cut may bring back a pledge
         self._blanks = Blanks(folder)
@@ -74,6 +75,7 @@ class Packing:
 
     def pledge(self, pack: PackWriter) -> bool:
         """The same, with one sync where the pack is small; `settle` and `redeem` do the rest. False if it is not."""
+        self._remove_unwanted()
         if not pack.may_be_pledged:
             self.finish(pack)
             return False
@@ -86,19 +88,14 @@ class Packing:
         self.use(*self._wanted.pop(pack, ()))
         return path is not None
 
-    def withdraw(self, pack: PackWriter) -> bool:
-        """Leave nothing of a pack that a start would take for a checkpoint; False if it may do so all the same."""
+    def withdraw(self, pack: PackWriter) -> None:
+        """Leave nothing of a pack that a start would take for a checkpoint, or else let no other be pledged."""
         pack.abandon()
         self._pledges = [path for path in self._pledges if path != pack.path]
-        if not pack.path:
-            return True
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(pack.path)
-            durable.sync_folder(self._folder)
-        except OSError:
-            return False
-        return True
+        if pack.path:
+            self._unwanted.append(pack.path)
+        with contextlib.suppress(OSError):
+            self._remove_unwanted()
 
     @property
     def has_many_pledges(self) -> bool:
@@ -120,6 +117,15 @@ class Packing:
             self._has_redeemed = True
         if for_good and self._has_redeemed:
             self._sync_names()
+
+    def _remove_unwanted(self) -> None:
+        """Those of saves that failed, for good: else a start could find two checkpoints of one number."""
+        if self._unwanted:
+            for path in self._unwanted:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            self._sync_names()
+            self._unwanted = []
 
     def _leave_unsynced(self, index: str) -> None:
         self._unsynced.append(index)

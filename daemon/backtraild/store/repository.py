@@ -245,8 +245,7 @@ class Store:
                 self._publish(number, commit_id, ref, durably=not is_pledged)
             except BaseException:
                 ref.abandon()
-                if not self._packing.withdraw(pack):
-                    self._highest = number  # the next start may find it, and must not find two
+                self._packing.withdraw(pack)
                 raise
         self._highest = number
         self._newest_tree = number, tree.hex()

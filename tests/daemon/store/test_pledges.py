@@ -165,10 +165,11 @@ def test_a_disk_without_links_has_everything_synced_before_the_answer(
     fsck(git_dir)
 
 
-def test_a_number_is_not_given_out_twice_where_a_pledge_can_not_be_taken_back(
+def test_a_pledge_that_can_not_be_taken_back_is_taken_back_before_the_next(
     store: Store, git_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two checkpoints of one number would be found, and one of them was acknowledged."""
+    replace = os.replace
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
@@ -178,11 +179,14 @@ def test_a_number_is_not_given_out_twice_where_a_pledge_can_not_be_taken_back(
         patch.setattr(os, "unlink", refuse)
         with pytest.raises(StoreFailed, match="Read-only"):
             save(store, {b"a": b"refused"})
-    assert store.numbers == [1]
+        assert len(pledges(git_dir)) == 1
+        patch.setattr(os, "replace", replace)
+        with pytest.raises(StoreFailed, match="Read-only"):
+            save(store, {b"a": b"refused as well"})
     made = save(store, {b"a": b"second"})
-    assert made.number == 3
+    assert (made.number, len(pledges(git_dir))) == (2, 1)
     reopened = Store(str(git_dir))
-    assert reopened.get(3).id == made.id
+    assert (reopened.numbers, reopened.get(2).id) == ([1, 2], made.id)
     fsck(git_dir)
 
 
