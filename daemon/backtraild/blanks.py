@@ -12,6 +12,7 @@ from typing import NamedTuple
 PREFIX = "blank-"
 MOST = 32
 
+_MADE_WITH = 0o600
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -55,7 +56,7 @@ class Blanks:
         with contextlib.suppress(OSError):
             while len(self._ready) < self._wanted:
                 path = self._new_path()
-                os.close(os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600))
+                os.close(os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, _MADE_WITH))
                 self._ready.append(path)
         return len(self._ready) > before
 
@@ -81,7 +82,8 @@ def leftovers(folder: str) -> list[str]:
 def _with_mode(blank: Blank, mode: int) -> Blank:
     """Not earlier: nobody but root could open a file for writing that is read-only by then."""
     try:
-        os.fchmod(blank.descriptor, mode)
+        if mode != _MADE_WITH:
+            os.fchmod(blank.descriptor, mode)
     except BaseException:
         os.close(blank.descriptor)
         raise

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from backtrail.errors import StoreDamaged
+from backtraild import blanks
 from backtraild.store import indexes, reader
 from backtraild.store.objects import ObjectType
 from backtraild.store.reader import Objects
@@ -119,7 +120,7 @@ def object_files(git_dir: str) -> dict[str, bytes]:
     for folder, _, names in os.walk(os.path.join(git_dir, "objects")):
         for name in names:
             path = os.path.join(folder, name)
-            if "info" not in folder:
+            if "info" not in folder and not name.startswith(blanks.PREFIX):
                 with open(path, "rb") as file:
                     found[os.path.relpath(path, git_dir)] = file.read()
     return found

@@ -27,7 +27,7 @@ def compose(
     """
     folders: dict[ObjectId, bytes] = {EMPTY_TREE: b""}
 
-    def write(content: bytes) -> ObjectId:
+    def write(content: bytes, _: object) -> ObjectId:
         oid = object_id(ObjectType.TREE, content)
         folders[oid] = content
         return oid

@@ -75,6 +75,7 @@ class Database:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self.transactions = 0  # how many there were, with the one under way
         self.beginnings = 0  # how often it was found damaged and begun anew since it was opened
         self._facts: dict[str, str | None] = {}  # what is known of them: a save asks for some a dozen times
         try:
@@ -102,6 +103,7 @@ class Database:
                 if durable:
                     self.connection.execute("PRAGMA synchronous = FULL")
                 self.connection.execute("BEGIN")
+                self.transactions += 1
                 yield
                 self.connection.execute("COMMIT")
                 if durable:

@@ -8,6 +8,8 @@ from backtraild.model import Checkpoint, Kind, Path
 from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
 
+MOST_REQUESTS = 20_000  # are remembered, in about a megabyte and a half
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Each part is found in an index of its own: the cost follows the changes of the path, not the checkpoints.
 _TOUCHES = (
@@ -35,6 +37,8 @@ class Index:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._requests: set[int] | None = None  # hashes of all that are indexed, and perhaps of others
+        self._has_many = False
 
     @property
     def _connection(self) -> Connection:
@@ -51,6 +55,8 @@ class Index:
     def add(self, checkpoint: Checkpoint) -> None:
         """Index a checkpoint. One with a very long list of changes is marked, not listed."""
         complete = checkpoint.files_changed_complete
+        if self._requests is not None:
+            self._requests.add(hash(checkpoint.request))
         self._connection.execute(
             "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -118,11 +124,25 @@ class Index:
         return [(number, _EPOCH + timedelta(microseconds=time), Kind(kind)) for number, time, kind in rows]
 
     def by_request(self, request: str) -> int | None:
-        """The checkpoint that was made for a request."""
+        """The checkpoint that was made for a request; that there is none, as nearly always, is known without asking."""
+        if not self._may_have(request):
+            return None
         row = self._connection.execute(
             "SELECT MIN(number) FROM checkpoints WHERE request = ?", (request,)
         ).fetchone()
         return None if row[0] is None else int(row[0])
+
+    def _may_have(self, request: str) -> bool:
+        """False if no checkpoint was made for a request, as far as that can be remembered."""
+        if self._has_many:
+            return True
+        if self._requests is None:
+            rows = self._connection.execute("SELECT request FROM checkpoints WHERE request IS NOT NULL")
+            self._requests = {hash(each) for (each,) in rows}
+        found = hash(request) in self._requests
+        if len(self._requests) > MOST_REQUESTS:
+            self._requests, self._has_many = None, True
+        return found
 
 
 def _conditions(query: Query) -> tuple[str, dict[str, object]]:

@@ -38,6 +38,8 @@ class StatTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # What was asked for last, in which transaction, and as long as nothing was written since.
+        self._last: tuple[tuple[int, bytes, bytes], _Place] | None = None
 
     @property
     def _connection(self) -> Connection:
@@ -152,6 +154,7 @@ class StatTable:
 
     def clear(self) -> None:
         """Forget everything."""
+        self._last = None
         self._connection.execute("DELETE FROM files")
         self._database.forget(_TREE, _FILES)
 
@@ -165,7 +168,16 @@ class StatTable:
             left = left[count:]
 
     def _around(self, folder: Path, name: bytes) -> _Place:
+        """Rows are asked for, and soon after others put in their place."""
         key = key_of(folder)
+        if not self._connection.in_transaction:
+            return self._read_around(key, name)
+        asked = self._database.transactions, key, name
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._read_around(key, name)
+        return self._last[1]
+
+    def _read_around(self, key: bytes, name: bytes) -> _Place:
         found = self._connection.execute(_AROUND, (key, name)).fetchall()
         if not found:
             return _Place(None, None, {}, None)
@@ -183,7 +195,7 @@ class StatTable:
 
     def _replace(self, folder: Path, place: _Place, rows: Mapping[bytes, Row]) -> None:
         """Write a bundle again, as several where it has become too large, and not at all where it is empty."""
-        key = key_of(folder)
+        key, self._last = key_of(folder), None
         parts = [(next(iter(part)), _size(part), len(part), pack(key, part)) for part in split(rows)]
         if len(parts) == 1 and parts[0][0] == place.first:  # its place stays, and so does the index of places
             query = "UPDATE files SET size = ?, count = ?, bundle = ? WHERE id = ?"

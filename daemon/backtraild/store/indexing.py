@@ -13,10 +13,12 @@ _FAR = 0x8000_0000
 
 def encode_sorted(ids: bytes, checksums: "array[int]", offsets: "array[int]", pack: bytes) -> list[bytes]:
     """An index in parts. The ids stand one after another, sorted; CRCs (`I`) and offsets (`Q`) are in their order."""
-    heads = ids[::ID_LENGTH]
+    heads = [0] * 256
+    for head in ids[::ID_LENGTH]:
+        heads[head] += 1
     small, large = _offset_tables(offsets)
     parts = [
-        b"\377tOc" + struct.pack(">I256I", 2, *accumulate(map(heads.count, range(256)))),
+        b"\377tOc" + struct.pack(">I256I", 2, *accumulate(heads)),
         ids,
         _big_endian(checksums),
         _big_endian(small) + _big_endian(large),

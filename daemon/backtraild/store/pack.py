@@ -84,10 +84,10 @@ class PackWriter:
         """The objects that this pack will hold."""
         return self._places.keys()
 
-    def add(self, kind: ObjectType, content: bytes) -> ObjectId:
-        """Add an object that is in memory."""
+    def add(self, kind: ObjectType, content: bytes, *, is_new: bool = False) -> ObjectId:
+        """Add an object that is in memory. Of one that is new it need not be found out whether the store has it."""
         oid = object_id(kind, content)
-        if not self._has(oid):
+        if not (oid in self._places if is_new else self._has(oid)):
             self._append(_packed(kind, oid, content))
         return oid
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
@@ -211,8 +211,10 @@ class Store:
     def write_tree(self, pack: PackWriter, base: str | None, changes: Changes) -> ObjectId:
         """Put the changed folders into the pack; the id of the whole tree."""
 
-        def write(content: bytes) -> ObjectId:
-            oid = pack.add(ObjectType.TREE, content)
+        def write(content: bytes, changed: Iterable[ObjectId]) -> ObjectId:
+            # No tree in the store holds what the store does not have, so one with something new in it is new as well.
+            is_new = not pack.ids.isdisjoint(changed)
+            oid = pack.add(ObjectType.TREE, content, is_new=is_new)
             self.objects.keep_tree(oid, content)
             return oid
 
@@ -237,7 +239,7 @@ class Store:
         with failing("written"):
             if self._packing.has_many_pledges:
                 self._settle()
-            commit_id = pack.add(ObjectType.COMMIT, content).hex()
+            commit_id = pack.add(ObjectType.COMMIT, content, is_new=True).hex()
             ref = self._refs.prepare(f"{CHECKPOINTS}/{number}", commit_id)
             try:
                 # A pack that is pledged survives a power cut, and what that takes of the rest is made again from it.
@@ -314,10 +316,10 @@ class Store:
         """Point the checkpoint's ref at its commit, or leave no ref at all."""
         name = f"{CHECKPOINTS}/{number}"
         try:
-            if durably:
-                ref.place()
-            else:
+            if not durably:
                 self._refs.show(name, ref, commit_id)
+                return
+            ref.place()
             if self._refs.read(name) != commit_id:
                 raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
         except BaseException:

@@ -14,7 +14,7 @@ from backtraild.store.objects import EMPTY_TREE, Differing, amend_tree, encode_t
 MEASURED_FROM = 50_000
 MEASURED_FROM_BYTES = 16 * 1024 * 1024
 
-WriteTree = Callable[[bytes], ObjectId]
+WriteTree = Callable[[bytes, list[ObjectId]], ObjectId]  # with the ids of the entries that changed
 ReadContent = Callable[[ObjectId], bytes]
 Edits = dict[bytes, Change]  # by name
 ReadDiffering = Callable[[ObjectId, ObjectId], Differing]
@@ -137,16 +137,17 @@ def _base_trees(
 def _edited_tree(
     base: ObjectId, edits: Edits, read: ReadTree, write: WriteTree, content: ReadContent | None
 ) -> ObjectId:
+    changed = [change.new.oid for change in edits.values() if change.new is not None]
     amended = amend_tree(content(base), edits) if content is not None and edits else None
     if amended is not None:
-        return write(amended)
+        return write(amended, changed)
     entries = {} if base == EMPTY_TREE else read(base)
     for name, change in edits.items():
         if change.new is None:
             entries.pop(name, None)
         else:
             entries[name] = change.new
-    return write(encode_tree(entries)) if entries else EMPTY_TREE
+    return write(encode_tree(entries), changed) if entries else EMPTY_TREE
 
 
 def _put_folder(edits: Edits, name: bytes, change: Change) -> None:

@@ -293,3 +293,41 @@ def test_every_reason_comes_back(database: Database) -> None:
     every = [Skipped(b"%d\xff" % at, 2**50, reason) for at, reason in enumerate(SkipReason)]
     skips.add(every)
     assert skips.all() == every
+
+
+STAT = Stat(FILE_MODE, b"\1" * 20, 1, 10**9, 10**9 + 1, 1)
+
+
+def test_rows_that_were_just_asked_for_are_not_asked_for_again_when_they_are_written(
+    table: StatTable, database: Database
+) -> None:
+    """As every save does with the file that was changed."""
+    asked: list[str] = []
+    with database.transaction():
+        table.put(b"folder", [(b"a", STAT), (b"b", STAT)])
+        database.connection._connection.set_trace_callback(asked.append)
+        assert table.some(b"folder", [b"a"]) == {b"a": STAT}
+        table.put(b"folder", [(b"a", STAT._replace(size=9))])
+    assert [line.split()[0] for line in asked] == ["SELECT", "UPDATE", "COMMIT"]
+    assert table.folder(b"folder") == {b"a": STAT._replace(size=9), b"b": STAT}
+
+
+def test_what_was_asked_for_is_not_believed_after_a_change_or_in_another_transaction(
+    table: StatTable, database: Database
+) -> None:
+    """What a transaction leaves behind that is taken back must not come back with the next."""
+    with database.transaction():
+        table.put(b"folder", [(b"a", STAT), (b"b", STAT)])
+    with contextlib.suppress(ZeroDivisionError), database.transaction():
+        table.remove(b"folder", [b"b"])
+        assert table.some(b"folder", [b"a", b"b"]) == {b"a": STAT}
+        raise ZeroDivisionError
+    assert table.some(b"folder", [b"a"]) == {b"a": STAT}
+    with database.transaction():
+        table.put(b"folder", [(b"a", STAT._replace(size=9))])
+    assert table.folder(b"folder") == {b"a": STAT._replace(size=9), b"b": STAT}
+    with database.transaction():
+        assert table.some(b"folder", [b"a"]) == {b"a": STAT._replace(size=9)}
+        table.remove(b"folder", [b"b"])
+        table.put(b"folder", [(b"a", STAT)])
+    assert table.folder(b"folder") == {b"a": STAT}

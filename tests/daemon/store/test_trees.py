@@ -36,8 +36,9 @@ class Memory:
         self.calls["read"] += 1
         return decode_tree(self.trees[oid])
 
-    def write(self, content: bytes) -> bytes:
+    def write(self, content: bytes, changed: list[bytes]) -> bytes:
         self.calls["write"] += 1
+        assert all(oid in content for oid in changed)
         oid = object_id(ObjectType.TREE, content)
         self.trees[oid] = content
         return oid
@@ -229,7 +230,8 @@ def test_the_walk_gives_files_and_no_folders() -> None:
     """A restore plans one step a file."""
     memory = Memory()
     tree = memory.write(
-        encode_tree({b"s": Entry(SYMLINK_MODE, b"\3" * 20), b"d": Entry(TREE_MODE, memory.of({b"x": F}))})
+        encode_tree({b"s": Entry(SYMLINK_MODE, b"\3" * 20), b"d": Entry(TREE_MODE, memory.of({b"x": F}))}),
+        [],
     )
     assert dict(trees.walk(tree, memory.read)) == {
         b"s": Entry(SYMLINK_MODE, b"\3" * 20),
