@@ -131,7 +131,7 @@ def test_saving_one_file_costs_the_same_among_500_and_among_50_000(sites: list[S
     assert _syncs(cost) == 1, "the pack; its name, its index and the ref are synced when the answer is given"
     assert (cost["scandir"], cost["listdir"]) == (0, 0)
     assert cost[OBJECTS] <= 1, "what the file was"
-    assert cost[STATEMENTS] <= 8, "what is known need not be asked for again"
+    assert cost[STATEMENTS] <= 6, "what is known need not be asked for again"
     assert cost["pread"] <= 2, "only of what the file holds now it is asked whether the store has it"
 
 

@@ -51,6 +51,7 @@ class Recorder:
         self.root = Root(parts.root, parts.database, parts.table)
         self.unsettled: frozenset[Path] = frozenset()
         self._table_is_behind = False
+        self._unlisted: list[Checkpoint] = []  # whoever asked for them does not wait for the table to know them
         self._beginnings = parts.database.beginnings
 
     def save(
@@ -128,7 +129,7 @@ class Recorder:
                 elif found.changes or allow_empty or base is None:
                     checkpoint = self._commit(pack, base, found.changes, intent, healer)
                     parts.table.adopt(checkpoint.tree, found.changes)
-                    parts.index.add(checkpoint)
+                    self._unlisted.append(checkpoint)
                 if healer is not None:
                     healer.end(pack, partial=False)
         except StoreFailed:
@@ -141,6 +142,7 @@ class Recorder:
 
     def delete(self, numbers: Sequence[int]) -> None:
         """Let go of checkpoints."""
+        self.list_new()
         try:
             # The rows first: one without its ref then always means that a ref was lost.
             with self._parts.database.transaction(durable=True):
@@ -157,8 +159,21 @@ class Recorder:
         """Somebody else found the table damaged: what it knew of checkpoints is made again when it is needed."""
         self._table_is_behind = True
 
+    def list_new(self) -> None:
+        """Have the table know the newest checkpoints, unless it can't be written."""
+        if not self._unlisted:
+            return
+        new, self._unlisted = self._unlisted, []
+        try:
+            with self._parts.database.transaction():
+                for checkpoint in new:
+                    self._parts.index.add(checkpoint)
+        except StoreFailed:
+            self._table_is_behind = True
+
     def catch_up(self) -> None:
         """Make sure that the table knows every checkpoint, also after it could not be written."""
+        self.list_new()
         if self._table_is_behind or self._beginnings != self._parts.database.beginnings:
             reconcile(self._parts)
             self._table_is_behind = False

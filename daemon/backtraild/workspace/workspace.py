@@ -80,13 +80,17 @@ class Workspace:
             self._parts.database.close()
             raise
         self.store, self.room = self._parts.store, self._parts.room
-        self.settle = self.store.settle
         self.rubbish = Rubbish(self._parts, self._recorder)
         self.restore = self._restorer.restore
         self.preview = self._restorer.preview
         self.plan_rewind, self.rewind = rewinder.plan, rewinder.carry_out
         self.made_for = self._recorder.made_for
         self.restored_for = self._restorer.done_for
+
+    def settle(self) -> None:
+        """Do what no answer waits for."""
+        self._recorder.list_new()
+        self.store.settle()
 
     def close(self) -> None:
         """Let go of the store."""

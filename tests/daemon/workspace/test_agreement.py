@@ -27,6 +27,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
         project.workspace.start()
         project.write("folder/1/1", b"second\n")
         project.save()
+        project.workspace.settle()
         yield project
 
 
@@ -301,3 +302,42 @@ def test_a_store_that_is_gone_while_the_table_is_left_begins_anew(project: Proje
     checkpoint = project.workspace.start()
     assert checkpoint.files_changed_count == 300
     project.check(checkpoint)
+
+
+def test_checkpoints_that_the_table_does_not_know_yet_are_found_by_whoever_asks(project: Project):
+    """A save does not wait for the table; what is asked right after it must be right all the same."""
+    edit(project)
+    made = project.save("third", request="asked once")
+    index = project.workspace._parts.index
+    assert made.number not in index.numbers(), "it has waited"
+
+    assert listed(project) == [3, 2, 1]
+    assert made.number in index.numbers()
+    project.write("folder/6/6", b"later\n")
+    fourth = project.save("fourth", request="asked again")
+    assert project.workspace.made_for("asked again") == fourth
+    project.write("folder/6/6", b"and later\n")
+    project.save("fifth")
+    assert [
+        version.checkpoint.number for version in project.workspace.log(b"folder/6/6", 2, None).versions
+    ] == [5, 4]
+
+
+def test_a_checkpoint_that_is_deleted_before_the_table_knew_it_stays_deleted(project: Project):
+    """Its row would otherwise be written after it was removed, and lead to nothing."""
+    edit(project)
+    made = project.save("third")
+    project.workspace.delete(str(made.number))
+    project.workspace.settle()
+    assert made.number not in project.workspace._parts.index.numbers()
+    assert listed(project) == [2, 1]
+
+
+def test_a_kill_before_the_table_knew_of_a_checkpoint_costs_nothing(project: Project):
+    """The next start finds it in git."""
+    edit(project)
+    made = project.save("third")
+    project.workspace._recorder._unlisted.clear()  # as a kill does
+    project.reopen()
+    assert listed(project) == [3, 2, 1]
+    assert project.workspace.history.find("@").id == made.id
