@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 
+_PAGE = 4096
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
@@ -26,8 +27,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, follow: bool = Tru
     """The content of a small file; an OSError with EFBIG where it is longer than any that was meant to be there."""
     descriptor = open_regular(path, follow=follow)
     try:
-        # No more than it has: as much memory as is asked for is taken at once.
-        content = _read(descriptor, min(limit, os.fstat(descriptor).st_size) + 1)
+        content = _read(descriptor, limit)
     finally:
         os.close(descriptor)
     if len(content) > limit:
@@ -35,8 +35,12 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, follow: bool = Tru
     return content
 
 
-def _read(descriptor: int, length: int) -> bytes:
-    """So many bytes, or as many as there are. A file object would ask the system twice as much."""
+def _read(descriptor: int, limit: int) -> bytes:
+    """One byte more than that, or as many as there are. A file object would ask the system twice as much."""
+    if limit < _PAGE:  # which the system reads at once
+        return os.read(descriptor, limit + 1)
+    # No more than it has: as much memory as is asked for is taken at once.
+    length = min(limit, os.fstat(descriptor).st_size) + 1
     content = b""
     while len(content) < length and (more := os.read(descriptor, length - len(content))):
         content += more

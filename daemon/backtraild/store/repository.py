@@ -316,10 +316,10 @@ class Store:
         """Point the checkpoint's ref at its commit, or leave no ref at all."""
         name = f"{CHECKPOINTS}/{number}"
         try:
-            if not durably:
+            if durably:
+                ref.place()
+            else:
                 self._refs.show(name, ref, commit_id)
-                return
-            ref.place()
             if self._refs.read(name) != commit_id:
                 raise StoreFailed(f"Checkpoint {number} was written but could not be read back.")
         except BaseException:
