@@ -6,6 +6,7 @@ then the file keeps its first name too, as a pledge: what a power cut takes of t
 """
 
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -38,7 +39,8 @@ def take_up(pack_folder: str) -> list[Pledged]:
     """
     found = []
     for path in blanks.leftovers(pack_folder):
-        checkpoints = _checkpoints(File(path))
+        # Whatever else somebody put there can't be opened, and a store must be.
+        checkpoints = _checkpoints(File(path)) if stat.S_ISREG(os.lstat(path).st_mode) else {}
         if checkpoints:
             _give_name(path, pack_folder)
             found.append(Pledged(path, checkpoints))

@@ -238,3 +238,13 @@ def test_a_ref_that_became_something_else_is_left_to_be_reported(store: Store, g
     reopened = Store(str(git_dir))
     assert ref(git_dir, 2).read_text().strip() == first.id
     assert reopened.numbers == [1, 2]
+
+
+def test_what_is_no_file_at_all_keeps_no_store_from_being_opened(store: Store, git_dir: Path) -> None:
+    """Whoever can write there could otherwise lock everything away with one link."""
+    save(store, {b"a": b"second"})
+    folder = git_dir / "objects/pack"
+    os.mkfifo(folder / f"{blanks.PREFIX}fifo")
+    (folder / f"{blanks.PREFIX}link").symlink_to(folder / "nowhere")
+    assert Store(str(git_dir)).numbers == [1, 2]
+    assert list(folder.glob(f"{blanks.PREFIX}*")) == []
