@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -84,15 +85,20 @@ def cut_at_sync(nth: int, how: int, after: bool, where: str) -> dict[str, float]
 def _work_until_cut(
     disk: Disk, home: Path, root: Path, notes: Notes, nth: int, how: int, after: bool
 ) -> NoReturn:
+    is_cut = threading.Event()
+
     def act() -> None:
+        is_cut.set()
         disk.cut(how)
         os._exit(_CUT)
 
     try:
         at_sync(nth, act, after=after)
         Scripted(home, root, notes).work()
-        os._exit(_CAME_TO_ITS_END)
+        os._exit(_CUT if is_cut.is_set() else _CAME_TO_ITS_END)
     except BaseException:
+        if is_cut.is_set():  # by the daemon's thread, which syncs after it has answered, while this one went on
+            os._exit(_CUT)
         traceback.print_exc()
         os._exit(1)
 
