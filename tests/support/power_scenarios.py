@@ -97,7 +97,8 @@ def _work_until_cut(
         Scripted(home, root, notes).work()
         os._exit(_CUT if is_cut.is_set() else _CAME_TO_ITS_END)
     except BaseException:
-        if is_cut.is_set():  # by the daemon's thread, which syncs after it has answered, while this one went on
+        # By the daemon's thread, which syncs after it has answered, while this one went on.
+        if is_cut.is_set():
             os._exit(_CUT)
         traceback.print_exc()
         os._exit(1)

@@ -143,9 +143,8 @@ class Refs:
 
     def _sync(self) -> None:
         for name, hex_id in self._unsynced.items():
-            if (
-                self._has_failed
-            ):  # the kernel tells of a write that failed only once: the next sync says nothing of it
+            # The kernel tells of a write that failed only once: the next sync says nothing of it.
+            if self._has_failed:
                 self.write(name, hex_id)
             with contextlib.suppress(FileNotFoundError):  # in the packed file by now, which is durable
                 durable.sync_file(self._path(name))

@@ -51,9 +51,8 @@ class Recorder:
         self.root = Root(parts.root, parts.database, parts.table)
         self.unsettled: frozenset[Path] = frozenset()
         self._table_is_behind = False
-        self._unlisted: list[
-            Checkpoint
-        ] = []  # whoever asked for them does not wait for the table to know them
+        # Whoever asked for them does not wait for the table to know them.
+        self._unlisted: list[Checkpoint] = []
         self._beginnings = parts.database.beginnings
 
     def save(
