@@ -16,6 +16,8 @@ LARGE_BYTES = 64 * 1024
 # ZeroMQ gets no more answers for a peer that has not taken so much yet: what it holds can't be taken back.
 MAX_LEAVING_BYTES = 16 * 1024 * 1024
 
+_GONE = zmq.MessageTracker()  # of what ZeroMQ has let go of already
+
 # What may be said in place of the answer to a request; None where that answer must not be lost.
 Spare = Callable[[bytes], bytes | None]
 
@@ -35,7 +37,7 @@ class _Queue:
 
 
 class Deliveries:
-    """Sends answers; those for which a peer has no room wait here. Used by the loop's thread alone."""
+    """Sends answers; those for which a peer has no room wait here. Used by one thread at a time."""
 
     def __init__(self, socket: "zmq.Socket[bytes]", ledger: Ledger, spare: Spare) -> None:
         self._socket = socket
@@ -44,6 +46,11 @@ class Deliveries:
         self._queues: dict[bytes, _Queue] = {}
         self._pause = FIRST_RETRY_SECONDS
         self._retry_at = 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Is there anything that will have to be tried again?"""
+        return bool(self._queues)
 
     def send(self, ticket: Ticket, answer: bytes) -> None:
         """Send an answer, or keep it until there is room, behind those that wait already."""
@@ -95,10 +102,13 @@ class Deliveries:
     def _handed_over(self, peer: Peer, answer: bytes) -> zmq.MessageTracker | None:
         """What tells when ZeroMQ has let go of the answer; None if the peer has no room now."""
         try:
-            return self._socket.send_multipart([*peer, answer], zmq.DONTWAIT, copy=False, track=True)
+            if len(answer) > LARGE_BYTES:
+                return self._socket.send_multipart([*peer, answer], zmq.DONTWAIT, copy=False, track=True)
+            # Copied, it is ZeroMQ's own, which bounds how many of these wait for one peer.
+            self._socket.send_multipart([*peer, answer], zmq.DONTWAIT)
         except zmq.Again:
             return None
         except zmq.ZMQError as error:
             if error.errno != zmq.EHOSTUNREACH:
                 raise
-        return zmq.MessageTracker()  # it has got all it will ever get
+        return _GONE  # or there is nobody left to take it

@@ -1,0 +1,58 @@
+"""Answers are sent by whoever made them, and nobody goes unheard because of that."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backtrail import protocol
+from backtraild.server.deliveries import Deliveries
+from backtraild.server.ledger import Ticket
+from support.answering import Answering, answering
+
+ASKING, QUESTIONS = 4, 300
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
+    # The loop looks at its sockets with every heartbeat, which would end the wait of those that it did not hear.
+    monkeypatch.setattr(protocol, "HEARTBEAT_SECONDS", 600.0)
+    with answering(tmp_path, auto_checkpoint=False) as found:
+        yield found
+
+
+def test_the_thread_that_has_an_answer_sends_it(server: Answering, monkeypatch: pytest.MonkeyPatch):
+    """To wake another one for it takes a tenth of a millisecond, which is a tenth of a small question."""
+    workspace = server.watch(a="content")
+    senders: list[str] = []
+    send = Deliveries.send
+
+    def noted(self: Deliveries, ticket: Ticket, answer: bytes) -> None:
+        senders.append(threading.current_thread().name)
+        send(self, ticket, answer)
+
+    monkeypatch.setattr(Deliveries, "send", noted)
+    with server.wire() as wire:
+        assert wire.result("ping")
+        assert wire.result("list", workspace=workspace)["checkpoints"]
+    assert senders == ["sockets", f"worker {workspace}"]
+
+
+def test_a_request_that_comes_while_others_are_answered_is_heard_at_once(server: Answering):
+    """ZeroMQ tells of a message once, and it may tell the thread that was just sending an answer."""
+    workspace = server.watch(a="content")
+    answered: list[int] = []
+
+    def ask() -> None:
+        with server.wire() as wire:
+            for number in range(QUESTIONS):
+                assert wire.result("list" if number % 3 else "status", workspace=workspace)
+            answered.append(QUESTIONS)
+
+    asking = [threading.Thread(target=ask) for _ in range(ASKING)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    assert sum(answered) == ASKING * QUESTIONS
