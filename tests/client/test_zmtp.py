@@ -163,7 +163,14 @@ def test_commands_that_we_do_not_know_are_passed_over():
 def test_flags_that_mean_nothing_end_it(flags: int):
     """Whatever follows would be read at the wrong place."""
     with pytest.raises(Violation):
-        heard(INTRODUCED + bytes((flags, 1)) + b"x")
+        heard(INTRODUCED + bytes((flags, 2)) + b"\x01x")
+
+
+@pytest.mark.parametrize("words", [b"\x04\x02\x05P", b"\x04\x00"], ids=["half a name", "no name"])
+def test_a_command_without_its_name_ends_it(words: bytes):
+    """Commands that are not known are passed over, what is none is not."""
+    with pytest.raises(Violation):
+        heard(INTRODUCED + words)
 
 
 def test_a_frame_of_the_largest_size_is_taken_and_one_byte_more_is_not():

@@ -88,7 +88,7 @@ def _misbehave(listener: socket.socket, deeds: tuple[Deed, ...], is_over: thread
         raw.settimeout(_SECONDS)
         for deed in deeds:
             if deed is silence:
-                is_over.wait(_SECONDS)
+                assert is_over.wait(_SECONDS), "nobody has given up"
             else:
                 deed(raw)
 

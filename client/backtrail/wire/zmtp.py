@@ -161,7 +161,7 @@ def _properties(data: bytes) -> dict[bytes, bytes]:
     while at < len(data):
         value_at = at + 1 + data[at] + 4
         end = value_at + int.from_bytes(data[value_at - 4 : value_at], "big")
-        if end > len(data) or value_at > len(data):
+        if end > len(data):
             raise Violation
         found[data[at + 1 : value_at - 4].lower()] = data[value_at:end]
         at = end
