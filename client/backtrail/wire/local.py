@@ -15,8 +15,8 @@ SCHEME = "ipc://"
 HANDSHAKE_SECONDS = 30.0
 # Far beyond the 192 MiB up to which the daemon keeps answers: what it has done, it tells however long that is.
 MAX_ANSWER_BYTES = 1024 * 1024 * 1024
-# A socket holds hardly more than this at a time.
-_READ_BYTES = 256 * 1024
+# Read at a time. For more, the system would hand out fresh memory each time, which takes longer than the reading.
+_READ_BYTES = 64 * 1024
 _GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 _Hears = Callable[[Deadline], bool]

@@ -99,7 +99,8 @@ class Decoder:
             raise Violation
         if len(said) < end:
             return None
-        content = bytes(said[begin:end])
+        with memoryview(said) as view:  # a slice of the bytes themselves would copy them twice
+            content = bytes(view[begin:end])
         del said[:end]
         return Frame(content, bool(flags & _COMMAND), bool(flags & _MORE))
 
