@@ -307,15 +307,15 @@ def test_a_signal_does_not_end_the_waiting(path: Path, connected: Connect):
     was_handled = threading.Event()
 
     def interrupt(_: socket.socket) -> None:
-        os.kill(os.getpid(), signal.SIGALRM)
+        os.kill(os.getpid(), signal.SIGUSR1)
         assert was_handled.wait(LONG)
 
-    before = signal.signal(signal.SIGALRM, lambda *_: was_handled.set())
+    before = signal.signal(signal.SIGUSR1, lambda *_: was_handled.set())
     try:
         with misbehaving(path, lets_in, hears(ASKED), interrupt, says(ANSWERED)) as where:
             assert asked(connected(where)) == "done"
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_ctrl_c_ends_the_waiting_at_once(path: Path, connected: Connect):
