@@ -15,9 +15,8 @@ from backtrail.protocol import Method
 from backtrail.values import CheckpointConfig, CheckpointEvent, Pong, Value, WorkspaceInfo
 from backtrail.wire.async_connection import AsyncConnection, AsyncProgress
 from backtrail.wire.async_streams import AsyncFollower
-from backtrail.wire.connection import OnProgress, Silent
 from backtrail.wire.deadline import Deadline
-from backtrail.wire.exchange import Exchange, Lost, check_begun
+from backtrail.wire.exchange import Exchange, Lost, OnProgress, Silent, check_begun
 from backtrail.wire.following import beginning
 from backtrail.wire.locating import RETURN_SECONDS, Location, Locator
 

@@ -12,9 +12,9 @@ from backtrail.asking import PathLike
 from backtrail.errors import DaemonUnreachable, UsageError
 from backtrail.protocol import Method
 from backtrail.values import CheckpointConfig, Pong, Value, WorkspaceInfo
-from backtrail.wire.connection import Connection, OnProgress, Silent
+from backtrail.wire.connection import connect
 from backtrail.wire.deadline import Deadline
-from backtrail.wire.exchange import Exchange, Lost, check_begun
+from backtrail.wire.exchange import Exchange, Lost, OnProgress, Silent, check_begun
 from backtrail.wire.locating import RETURN_SECONDS, Location, Locator
 from backtrail.wire.pool import Pool
 from backtrail.workspace import Workspace
@@ -159,7 +159,7 @@ class Client:
         autostart: bool,
     ) -> _Result:
         pool = self._pool
-        connection = pool.borrow() or Connection(self._locator.find(deadline, autostart=autostart))
+        connection = pool.borrow() or connect(self._locator.find(deadline, autostart=autostart))
         try:
             response = connection.ask(exchange.id, exchange.payload, deadline, on_progress)
             check_begun(response)

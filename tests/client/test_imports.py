@@ -30,13 +30,20 @@ def test_the_blocking_client_needs_no_event_loop_and_nothing_of_the_daemon():
     assert "backtrail.client" in imported
     assert not imported & {
         "asyncio",
-        "zmq.asyncio",
+        "zmq",
         "pygit2",
         "watchdog",
         "argparse",
         "backtraild",
         "platformdirs",
     }
+
+
+def test_looking_for_a_daemon_and_starting_one_needs_no_zeromq():
+    """It takes a third of the time in which a command is there, and the daemon has to import it as well."""
+    imported = _imported_by("import backtrail.wire.starting, backtrail.cli.commands.daemon")
+    assert "backtrail.wire.listening" in imported
+    assert "zmq" not in imported
 
 
 def test_every_exported_name_is_there_and_is_listed():

@@ -103,12 +103,13 @@ def test_an_interrupted_command_ends_with_130_and_leaves_the_daemon_alone(shell:
     assert shell("daemon", "status").text.startswith("●")
 
 
-def test_the_program_is_light(shell: Shell) -> None:
+@pytest.mark.parametrize("words", [["list"], ["status"], ["save", "--allow-empty"]], ids=" ".join)
+def test_the_program_is_light(shell: Shell, words: list[str]) -> None:
     """What is typed often must be there at once: modules that a command does not need are not imported."""
     script = (
         "import atexit, os, sys; os._exit = lambda status: sys.exit(status)\n"
         "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"
-        "sys.argv = ['backtrail', 'list']\nfrom backtrail.cli.main import main\nmain()"
+        f"sys.argv = ['backtrail', *{words}]\nfrom backtrail.cli.main import main\nmain()"
     )
     done = subprocess.run(
         [COMMAND[0], "-c", script], cwd=shell.root, env=shell.environment, capture_output=True, text=True
@@ -116,7 +117,7 @@ def test_the_program_is_light(shell: Shell) -> None:
     assert done.returncode == 0, done.stderr
     loaded = set(done.stderr.split())
     assert "backtrail.client" in loaded
-    heavy = {"asyncio", "zmq.asyncio", "shutil", "tempfile", "difflib", "tomllib", "platformdirs", "logging"}
+    heavy = {"asyncio", "zmq", "shutil", "tempfile", "difflib", "tomllib", "platformdirs", "logging"}
     heavy |= {"dataclasses", "inspect", "ast", "base64", "subprocess"}
     assert not loaded & (heavy | {"backtraild", "pygit2", "watchdog", "backtrail.cli.commands.doctor"})
 

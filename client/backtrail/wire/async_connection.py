@@ -10,10 +10,10 @@ import zmq.asyncio
 
 from backtrail.protocol import ConnectionFile, Response
 from backtrail.wire import links
-from backtrail.wire.connection import OnProgress, Silent, progress_of
 from backtrail.wire.deadline import Deadline
-from backtrail.wire.exchange import Lost, response_of
+from backtrail.wire.exchange import Lost, OnProgress, Silent, response_of
 from backtrail.wire.links import Fate
+from backtrail.wire.progress import progress_of
 
 
 class AsyncLink:

@@ -1,6 +1,7 @@
 """One request and what becomes of it, decided without any socket: both clients share it."""
 
 import os
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -15,10 +16,13 @@ from backtrail.errors import (
     error_from,
 )
 from backtrail.protocol import MAX_REQUEST_BYTES, Method, Response, encode_request
-from backtrail.values import Value
+from backtrail.values import CheckpointEvent, Value
 
 _Params = TypeVar("_Params", bound=Value)
 _Result = TypeVar("_Result", bound=Value)
+
+# Told how far a request is while it is worked on.
+OnProgress = Callable[[CheckpointEvent], None]
 
 # What reading raises where something is no JSON, no text, not what was wanted, or nested too deeply.
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
@@ -36,6 +40,10 @@ class Lost(Exception):
         super().__init__()
         self.sent = sent
         self.denied = denied
+
+
+class Silent(Exception):
+    """The deadline passed before the answer came."""
 
 
 class Exchange(Generic[_Params, _Result]):

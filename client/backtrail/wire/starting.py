@@ -14,10 +14,10 @@ from backtrail.errors import DaemonUnreachable, ProtocolMismatch
 from backtrail.locks import is_held, try_lock
 from backtrail.paths import STARTED_BY_CLIENT, Places
 from backtrail.protocol import ConnectionFile
-from backtrail.wire.connection import Connection, Silent
+from backtrail.wire.connection import connect
 from backtrail.wire.deadline import Deadline
 from backtrail.wire.discovery import read_connection
-from backtrail.wire.exchange import Lost
+from backtrail.wire.exchange import Lost, Silent
 from backtrail.wire.listening import is_listening
 
 START_SECONDS = 15.0
@@ -151,7 +151,7 @@ def _await_answer(places: Places, started: _Started, limit: Deadline) -> Connect
 
 
 def _answers(where: ConnectionFile, limit: Deadline) -> bool:
-    connection, request = Connection(where), os.urandom(16).hex()
+    connection, request = connect(where), os.urandom(16).hex()
     try:
         connection.ask(request, protocol.encode_request(request, "ping", protocol.Ping()), limit)
     except (Lost, Silent):

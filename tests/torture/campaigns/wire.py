@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from backtrail import keys, protocol
 from backtrail.methods import methods
 from backtrail.paths import places
-from backtrail.wire.connection import progress_of
 from backtrail.wire.exchange import response_of
 from backtrail.wire.following import news_of
+from backtrail.wire.progress import progress_of
 from backtraild.server import envelope, messages
 from backtraild.server.envelope import Refusal
 from support import corpus, wire_attacks
