@@ -130,6 +130,8 @@ class Recorder:
                 elif found.changes or allow_empty or base is None:
                     checkpoint = self._commit(pack, base, found.changes, intent, healer)
                     parts.table.adopt(checkpoint.tree, found.changes)
+                    if healer is None:  # else they are told against rows, not against a tree
+                        parts.steps.keep(base, checkpoint.tree, found.changes)
                     self._unlisted.append(checkpoint)
                 if healer is not None:
                     healer.end(pack, partial=False)
