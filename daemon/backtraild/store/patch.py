@@ -39,6 +39,10 @@ class ContentSource(Protocol):
         """The whole content."""
         ...
 
+    def read_up_to(self, most: int, oid: ObjectId) -> bytes | None:
+        """The whole content; None where it is longer than that."""
+        ...
+
     def lines(self, oid: ObjectId) -> int | None:
         """How many lines the content has; None where it is not text, or too large to be counted."""
         ...
@@ -114,9 +118,7 @@ def unified_bytes(pairs: Iterable[Pair], content: ContentSource, context: int = 
 
 def load(entry: Entry | None, content: ContentSource) -> bytes | None:
     """One side of a comparison: empty where there is no file, None where it is too large to compare."""
-    if entry is None:
-        return b""
-    return content.read(entry.oid) if content.size(entry.oid) <= MAX_COMPARED_BYTES else None
+    return b"" if entry is None else content.read_up_to(MAX_COMPARED_BYTES, entry.oid)
 
 
 def compare(old: bytes, new: bytes, context: int = 3) -> "pygit2.Patch | None":
