@@ -1,6 +1,7 @@
 """Two versions of a file compared line by line, and written down as the patch that `git diff` would print.
 
-Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks that `runs` does not. Nothing here touches a disk.
+Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks that `runs` does not. Nothing here touches a
+disk.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""One run of lines that gave way to another, between a head and a tail that both texts share: its hunk, without libgit2.
+"""One run of lines that gave way to another, between a head and a tail that both texts share: told without libgit2.
 
-Nearly every edit is of this sort: lines appended to a log, a few changed in a source. The hunk is byte for byte what git
-prints, because git has no choice: of what lies between head and tail nothing is found on the other side, and neither
-run could as well stand a line further up or down. Everything else is left to libgit2.
+Nearly every edit is of this sort: lines appended to a log, a few changed in a source. The hunk is byte for byte what
+git prints, because git has no choice: of what lies between head and tail nothing is found on the other side, and
+neither run could as well stand a line further up or down. Everything else is left to libgit2.
 """
 
 import re
@@ -62,10 +62,7 @@ def common_length(one: bytes, two: bytes, *, from_end: bool = False) -> int:
 
 
 def _run(old: bytes, new: bytes) -> Run:
-    if new.startswith(old):  # as in a log, which may be long
-        same = len(old)
-    else:
-        same = common_length(old, new)
+    same = len(old) if new.startswith(old) else common_length(old, new)  # a log may be long
     head = old.rfind(b"\n", 0, same) + 1
     before, after = old[head:], new[head:]
     tail = _whole_lines(before, after, common_length(before, after, from_end=True))

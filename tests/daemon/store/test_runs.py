@@ -7,7 +7,20 @@ from hypothesis import strategies as st
 from backtraild.store import patch, runs
 from backtraild.store.runs import only_hunk
 
-FEW_LINES = [b"a", b"b", b" c", b"def f():", b"", b"}\r", b"\tx  ", b"_\xff ", b"$\v", b"e\0", b"9", b"x" * 90]
+FEW_LINES = [
+    b"a",
+    b"b",
+    b" c",
+    b"def f():",
+    b"",
+    b"}\r",
+    b"\tx  ",
+    b"_\xff ",
+    b"$\v",
+    b"e\0",
+    b"9",
+    b"x" * 90,
+]
 
 
 def texts(most: int) -> st.SearchStrategy[bytes]:
