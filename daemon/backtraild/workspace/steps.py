@@ -10,6 +10,7 @@ KEPT_BYTES = 1024 * 1024
 LARGEST = (
     250  # changes: of more, as of a checkout, few are asked for, and comparing is quick beside telling them
 )
+_BESIDE_CHANGES = 500  # what a step takes in which nothing changed
 _BESIDE_PATH = 450  # what a change takes with both of its sides
 
 _Trees = tuple[str | None, str]  # None stands for the empty one
@@ -28,4 +29,5 @@ class Steps:
     def keep(self, old: str | None, new: str, changes: Changes) -> None:
         """Remember what differs, unless it is much."""
         if len(changes) <= LARGEST:
-            self._kept.keep((old, new), changes, sum(_BESIDE_PATH + len(path) for path in changes))
+            size = _BESIDE_CHANGES + sum(_BESIDE_PATH + len(path) for path in changes)
+            self._kept.keep((old, new), changes, size)

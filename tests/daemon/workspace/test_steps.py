@@ -42,7 +42,11 @@ def test_what_a_save_remembers_is_what_its_two_trees_tell(project: Project, seed
         if turn % 7 == 6:
             project.workspace.restore(str(chooser.choice(made).number))
         made.append(project.save(" ".join(done), allow_empty=True))
-        assert remembered(project, made[-1]) == compared(project, made[-1]), done
+    # With those that the restores made.
+    everything = [project.workspace.store.get(number) for number in project.workspace.store.numbers]
+    assert len(everything) > len(made)
+    for checkpoint in everything:
+        assert remembered(project, checkpoint) == compared(project, checkpoint), checkpoint.message
 
 
 def test_how_a_new_checkpoint_differs_is_known_without_opening_a_tree(
@@ -66,6 +70,15 @@ def test_a_checkpoint_of_very_many_files_is_not_kept_in_memory(project: Project)
     made = project.save()
     assert remembered(project, made) is None
     assert len(project.workspace._parts.changes_between(made.parent_tree, made.tree)) == steps.LARGEST + 1
+
+
+def test_steps_in_which_nothing_changed_are_forgotten_in_the_end_like_others():
+    """A hook that saves after each command makes thousands of them, and the daemon must not grow."""
+    known = steps.Steps()
+    for number in range(steps.KEPT_BYTES // 100):
+        known.keep(f"{number}", f"{number}", {})
+    assert known.between("0", "0") is None
+    assert known.between(f"{number}", f"{number}") == {}
 
 
 def test_a_save_that_healed_the_store_remembers_nothing(project: Project):
