@@ -245,6 +245,8 @@ class Worker:
         keeper.workspace.settle()
         keeper.watch_new_folders()
         housekeeper.keep_limits()
+        if self._is_idle:
+            self._foresee(keeper)
         timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle, stop=lambda: self._stopping)
         timer = min(timer, housekeeper.run(now, idle=self._is_idle))
         pending = self._dirt.peek()
@@ -259,6 +261,13 @@ class Worker:
             return min(due - now, timer)
         self._save_settled(keeper, now)
         return 0.0
+
+    def _foresee(self, keeper: Keeper) -> None:
+        """Answer what may be asked next; nobody has asked yet, so nothing fails for it."""
+        try:
+            keeper.workspace.history.foresee()
+        except Exception as error:
+            _log.warning("%s: a diff could not be made ahead: %s", self._entry.id, error, exc_info=error)
 
     def _save_settled(self, keeper: Keeper, now: float) -> None:
         if keeper.workspace.room.is_worth_trying():

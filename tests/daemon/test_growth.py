@@ -10,7 +10,8 @@ import pytest
 
 from backtraild.housekeeping import housekeeper
 from backtraild.keeper import Keeper
-from backtraild.store import repository
+from backtraild.store import comparisons, repository
+from backtraild.workspace import history, steps
 from support.serving import Desk, Site, desk
 from support.upkeep import tidy_up
 
@@ -28,6 +29,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setattr(housekeeper, "CALM_SECONDS", 3600.0)
     monkeypatch.setattr(housekeeper, "BEGIN_SECONDS", 3600.0)
     monkeypatch.setattr(repository, "DECODED_BYTES", 2_000)
+    for module, name in ((steps, "KEPT_BYTES"), (comparisons, "KEPT_BYTES"), (history, "DIFFS_BYTES")):
+        monkeypatch.setattr(module, name, 20_000)
     with desk(tmp_path, auto_checkpoint=False, max_checkpoints=KEPT) as at:
         yield at.watch()
 

@@ -12,6 +12,7 @@ from backtrail.errors import NothingToDo, WorkspaceUnavailable
 from backtraild import courtesy, timers, worker
 from backtraild.keeper import Keeper
 from backtraild.model import Intent
+from backtraild.workspace.history import History
 from support.serving import Site, desk
 from support.watching import eventually
 
@@ -54,6 +55,52 @@ def test_requests_of_many_threads_are_answered_one_by_one(site: Site):
         thread.join()
     assert len(numbers) == len(set(numbers))
     assert site.captured() == {b"%d" % number: ("file", b"9") for number in range(6)}
+
+
+def test_an_idle_worker_makes_the_diff_of_its_last_checkpoint_ahead(site: Site):
+    """Whoever hears of a checkpoint asks what is new in it, and finds the answer there."""
+    first = site.desk.service.save(site.id, allow_empty=True)
+    site.write("file")
+    keeper = site.desk.service.ask(site.id, lambda keeper: keeper)
+    made = site.desk.service.save(site.id, allow_empty=True)
+    question = site.desk.service.get(site.id, str(made.parent)).id, made.id, (), True
+    assert made.number > first.number
+    eventually(lambda: question in keeper.workspace.history._diffs)
+
+
+def test_nothing_is_made_ahead_while_somebody_waits(site: Site, monkeypatch: pytest.MonkeyPatch):
+    """A question that may never come does not stand before one that has come."""
+    worker, done = site.desk.service.worker(site.id), list[str]()
+    plain = Keeper.watch_new_folders
+
+    def watch(keeper: Keeper) -> None:
+        """What a worker does of its own accord, and just now somebody asks for something: three times in a row."""
+        plain(keeper)
+        if len(done) < 3:
+            worker.ask(lambda _: done.append("answered"))
+
+    site.wait_until_settled()
+    monkeypatch.setattr(Keeper, "watch_new_folders", watch)
+    monkeypatch.setattr(History, "foresee", lambda _: done.append("ahead"))
+    site.desk.service.save(site.id, allow_empty=True)
+    eventually(lambda: "ahead" in done)
+    assert done[:4] == ["answered"] * 3 + ["ahead"]
+
+
+def test_what_fails_ahead_of_any_question_fails_nothing_else(site: Site, monkeypatch: pytest.MonkeyPatch):
+    """A folder must not be called degraded because of an answer that nobody asked for."""
+    failed = threading.Event()
+
+    def fail(_: History) -> None:
+        failed.set()
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(History, "foresee", fail)
+    site.write("file")
+    site.desk.service.save(site.id, allow_empty=True)
+    assert failed.wait(10)
+    assert site.desk.service.save(site.id, allow_empty=True)
+    assert site.desk.service.status(site.id).reasons == ()
 
 
 def test_an_answer_does_not_wait_until_others_are_told(site: Site, monkeypatch: pytest.MonkeyPatch):

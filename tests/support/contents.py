@@ -25,5 +25,8 @@ class Contents(dict[bytes, bytes]):
         self.reads.append(oid)
         return self[oid]
 
+    def read_up_to(self, most: int, oid: bytes) -> bytes | None:
+        return self.read(oid) if self.size(oid) <= most else None
+
     def lines(self, oid: bytes) -> int | None:
         return count_text_lines(self.read(oid)) if self.size(oid) <= MAX_COMPARED_BYTES else None

@@ -5,7 +5,7 @@ Run as a module it is that daemon.
 
 from backtraild import app
 from backtraild.store import comparisons, packs, reader, repository
-from backtraild.workspace import history
+from backtraild.workspace import history, steps
 
 SMALL = 64 * 1024
 
@@ -13,7 +13,7 @@ SMALL = 64 * 1024
 def forget_quickly() -> None:
     """Of each folder, remember next to nothing of what was read or compared."""
     reader.TREE_CACHE_BYTES = reader.RECENT_BYTES = repository.DECODED_BYTES = SMALL
-    packs.BASES_BYTES = comparisons.KEPT_BYTES = history.DIFFS_BYTES = SMALL
+    packs.BASES_BYTES = comparisons.KEPT_BYTES = history.DIFFS_BYTES = steps.KEPT_BYTES = SMALL
 
 
 if __name__ == "__main__":

@@ -51,12 +51,13 @@ class Head(NamedTuple):
 
 
 class Located(NamedTuple):
-    """The same with the place of the base; None for an object that is no delta."""
+    """The same with the place of the base, which is None for an object that is no delta, and what was read with it."""
 
     kind: int
     size: int
     start: int
     base: Place | None
+    packed: bytes  # the first deflated bytes
 
 
 class Packs:
@@ -107,9 +108,10 @@ class Packs:
         return self._finder.all()
 
     def entry_at(self, place: Place) -> Located:
-        """What stands before an object."""
+        """What stands before an object; most objects are read to their end with it."""
         name, offset = place
-        head = decode_entry(self._file(place), offset)
+        raw = self._file(place).read(_ENTRY_HEADER + stream.FIRST_READ, offset)
+        head = _decode_entry(raw, offset)
         base: Place | None = None
         if head.distance:
             base = name, offset - head.distance
@@ -117,12 +119,12 @@ class Packs:
             base = self._finder.find(head.base)
             if base is None:
                 raise ValueError("its base is missing")
-        return Located(head.kind, head.size, head.start, base)
+        return Located(head.kind, head.size, head.start, base, raw[head.start - offset :])
 
     def kind_at(self, place: Place) -> int:
         """An object's type, read no further than it takes to know it."""
         for _ in range(LONGEST_CHAIN):
-            kind, _, _, base = self.entry_at(place)
+            kind, _, _, base, _ = self.entry_at(place)
             if base is None:
                 return kind
             place = base
@@ -130,17 +132,15 @@ class Packs:
 
     def size_at(self, place: Place, entry: Located | None = None) -> int:
         """Length of an object, as its header says."""
-        _, size, start, base = entry or self.entry_at(place)
-        if base is None:
-            return size
-        return result_size(stream.beginning(self._file(place), start, _ENTRY_HEADER))
+        _, size, _, base, packed = entry or self.entry_at(place)
+        return size if base is None else result_size(stream.beginning(packed, _ENTRY_HEADER))
 
     def read_at(self, place: Place, entry: Located | None = None) -> tuple[int, bytes]:
         """An object's type and content; quicker with what `entry_at` told of it."""
         chain: list[tuple[Place, bytes]] = []
         while (found := self._bases.get(place)) is None:
-            kind, size, start, base = entry or self.entry_at(place)
-            content = stream.whole(self._file(place), start, size)
+            kind, size, start, base, packed = entry or self.entry_at(place)
+            content = stream.whole(self._file(place), start, size, packed)
             if base is None:
                 break
             if len(chain) == LONGEST_CHAIN:
@@ -160,7 +160,7 @@ class Packs:
 
     def pieces_at(self, place: Place) -> tuple[int, int, Iterator[bytes]] | None:
         """An object's type and size, and its content piece by piece; None for a delta."""
-        kind, size, start, base = self.entry_at(place)
+        kind, size, start, base, _ = self.entry_at(place)
         return None if base is not None else (kind, size, stream.pieces(self._file(place), start, size))
 
     def _file(self, place: Place) -> File:
@@ -179,7 +179,10 @@ class Packs:
 
 def decode_entry(file: File, offset: int) -> Head:
     """What stands before an object's deflated bytes."""
-    raw = file.read(_ENTRY_HEADER, offset)
+    return _decode_entry(file.read(_ENTRY_HEADER, offset), offset)
+
+
+def _decode_entry(raw: bytes, offset: int) -> Head:
     kind, size, used = decode_header(raw)
     if kind == _OFFSET_DELTA:
         distance, used = _distance(raw, used)

@@ -1,6 +1,7 @@
 """Two versions of a file compared line by line, and written down as the patch that `git diff` would print.
 
-Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks. Nothing here touches a disk.
+Works on bytes that a `ContentSource` hands out; libgit2 finds the hunks that `runs` does not. Nothing here touches a
+disk.
 """
 
 import re
@@ -9,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from backtraild.model import SYMLINK_MODE, Changes, Entry, ObjectId, Path
+from backtraild.store.runs import common_length, only_hunk
 from backtraild.store.text import is_binary
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ class ContentSource(Protocol):
 
     def read(self, oid: ObjectId) -> bytes:
         """The whole content."""
+        ...
+
+    def read_up_to(self, most: int, oid: ObjectId) -> bytes | None:
+        """The whole content; None where it is longer than that."""
         ...
 
     def lines(self, oid: ObjectId) -> int | None:
@@ -114,9 +120,7 @@ def unified_bytes(pairs: Iterable[Pair], content: ContentSource, context: int = 
 
 def load(entry: Entry | None, content: ContentSource) -> bytes | None:
     """One side of a comparison: empty where there is no file, None where it is too large to compare."""
-    if entry is None:
-        return b""
-    return content.read(entry.oid) if content.size(entry.oid) <= MAX_COMPARED_BYTES else None
+    return b"" if entry is None else content.read_up_to(MAX_COMPARED_BYTES, entry.oid)
 
 
 def compare(old: bytes, new: bytes, context: int = 3) -> "pygit2.Patch | None":
@@ -161,20 +165,10 @@ def _lines_apart(old: bytes, new: bytes) -> tuple[int, int]:
     """Lines on each side between the common beginning and the common end: what libgit2 has to think about."""
     if min(old.count(b"\n"), new.count(b"\n")) <= MAX_COMPARED_LINES:
         return 0, 0
-    head = _common(old, new, from_end=False)
+    head = common_length(old, new)
     old, new = old[head:], new[head:]
-    tail = _common(old, new, from_end=True)
+    tail = common_length(old, new, from_end=True)
     return old.count(b"\n", 0, len(old) - tail), new.count(b"\n", 0, len(new) - tail)
-
-
-def _common(one: bytes, two: bytes, *, from_end: bool) -> int:
-    """Length of the common beginning or end, found by halving: comparing slices is far quicker than bytes."""
-    low, high = 0, min(len(one), len(two))
-    while low < high:
-        middle = (low + high + 1) // 2
-        same = one[-middle:] == two[-middle:] if from_end else one[:middle] == two[:middle]
-        low, high = (middle, high) if same else (low, middle - 1)
-    return low
 
 
 def _compared(old: Entry | None, new: Entry | None, content: ContentSource, context: int) -> Comparison:
@@ -182,7 +176,12 @@ def _compared(old: Entry | None, new: Entry | None, content: ContentSource, cont
     size = len(after) if after is not None else content.size(new.oid) if new else 0
     if (before and is_binary(before)) or (after and is_binary(after)):
         return Comparison(size, is_binary=True)
-    patch = compare(before, after, context) if before is not None and after is not None else None
+    if before is None or after is None:
+        return Comparison(size)
+    only = only_hunk(before, after, context)
+    if only is not None:
+        return Comparison(size, *only)
+    patch = compare(before, after, context)
     if patch is None:
         return Comparison(size)
     _, insertions, deletions = patch.line_stats

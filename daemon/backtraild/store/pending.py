@@ -26,3 +26,10 @@ class PendingContent:
         """A blob's whole content."""
         content = self._pack.read_blob(oid)
         return self._stored.read(oid) if content is None else self._stored.remember(oid, content)
+
+    def read_up_to(self, most: int, oid: ObjectId) -> bytes | None:
+        """The same; None where it is longer than that."""
+        size = self._pack.blob_size(oid)
+        if size is None:
+            return self._stored.read_up_to(most, oid)
+        return self.read(oid) if size <= most else None

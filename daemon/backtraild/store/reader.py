@@ -125,6 +125,17 @@ class Objects:
                 self._remembered.keep(oid, content, len(content))
         return content
 
+    def read_up_to(self, most: int, oid: ObjectId) -> bytes | None:
+        """A file's whole content, looked for once; None where it is longer than that."""
+        if self._remembered is None:
+            with contextlib.suppress(*_TROUBLE):  # as when it is read
+                place = self._packs.place(oid)
+                if place is not None:
+                    entry = self._packs.entry_at(place)
+                    is_small = self._packs.size_at(place, entry) <= most
+                    return self._read_at(oid, ObjectType.BLOB, place, entry) if is_small else None
+        return self.read_blob(oid) if self.size(oid) <= most else None
+
     def read_tree(self, oid: ObjectId) -> dict[bytes, Entry]:
         """A folder's entries; the most recently used folders are kept in memory."""
         return decode_tree(self.tree_content(oid))
@@ -163,7 +174,8 @@ class Objects:
 
     def lines(self, oid: ObjectId) -> int | None:
         """How many lines a blob has; None where it is not text, or too large to be counted."""
-        return count_text_lines(self.read(oid)) if self.size(oid) <= COUNTED_UP_TO else None
+        content = self.read_up_to(COUNTED_UP_TO, oid)
+        return None if content is None else count_text_lines(content)
 
     def chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """A blob's content piece by piece; damage is raised in place of the end."""

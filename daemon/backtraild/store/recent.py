@@ -20,12 +20,21 @@ class RecentContent:
 
     def lines(self, oid: ObjectId) -> int | None:
         """How many lines a blob has; None where it is not text, or too large to be counted."""
-        return count_text_lines(self.read(oid)) if self.size(oid) <= COUNTED_UP_TO else None
+        content = self.read_up_to(COUNTED_UP_TO, oid)
+        return None if content is None else count_text_lines(content)
 
     def read(self, oid: ObjectId) -> bytes:
         """A blob's whole content."""
         content = self._objects.recent.get(oid)
         return self.remember(oid, self._objects.read_blob(oid)) if content is None else content
+
+    def read_up_to(self, most: int, oid: ObjectId) -> bytes | None:
+        """The same; None where it is longer than that."""
+        content = self._objects.recent.get(oid)
+        if content is not None:
+            return content if len(content) <= most else None
+        content = self._objects.read_up_to(most, oid)
+        return None if content is None else self.remember(oid, content)
 
     def remember(self, oid: ObjectId, content: bytes) -> bytes:
         """Keep a content, if it is small; it is given back either way."""

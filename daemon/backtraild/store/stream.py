@@ -13,12 +13,12 @@ LARGEST_WHOLE = 1024 * 1024 * 1024  # what is larger is only read in pieces
 _BEST_RATIO = 1040  # deflate makes no more than this of a byte
 
 
-def whole(file: File, offset: int, size: int) -> bytes:
-    """What was deflated from this offset on. ValueError unless it is `size` bytes long."""
+def whole(file: File, offset: int, size: int, packed: bytes) -> bytes:
+    """What was deflated from this offset on, beginning with `packed`. ValueError unless it is `size` bytes long."""
     if size > PIECE and size > min(LARGEST_WHOLE, (file.size - offset) * _BEST_RATIO):
         raise ValueError("it claims to be larger than it can be")
     inflate = (zlib if size < SMALL else deflate).decompressobj()
-    content = bytes(inflate.decompress(file.read(FIRST_READ, offset), size + 1))
+    content = bytes(inflate.decompress(packed, size + 1))
     if not inflate.eof:
         content = b"".join(pieces(file, offset, size))
     if len(content) != size:
@@ -48,6 +48,6 @@ def pieces(file: File, offset: int, size: int) -> Iterator[bytes]:
             yield piece
 
 
-def beginning(file: File, offset: int, length: int) -> bytes:
-    """The first bytes of it."""
-    return bytes(deflate.decompressobj().decompress(file.read(FIRST_READ, offset), length))
+def beginning(packed: bytes, length: int) -> bytes:
+    """The first bytes of what begins with `packed`."""
+    return bytes(deflate.decompressobj().decompress(packed, length))

@@ -36,6 +36,13 @@ class ForgivingContent:
         except StoreDamaged:
             return b"\0"
 
+    def read_up_to(self, most: int, oid: ObjectId) -> bytes | None:
+        """The same; None where it is longer than that."""
+        try:
+            return self._content.read_up_to(most, oid)
+        except StoreDamaged:
+            return b"\0"
+
 
 def forgiving(read: ReadTree) -> ReadTree:
     """A way to read folders to which a damaged one is empty."""

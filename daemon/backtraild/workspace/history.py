@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from backtrail.errors import StoreDamaged, UnknownPath, UsageError
+from backtrail.errors import BacktrailError, StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import to_text
 from backtraild import naming
 from backtraild.model import (
@@ -34,6 +34,7 @@ from backtraild.store import (
     restrict,
     trees,
 )
+from backtraild.workspace import foresight
 from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
@@ -62,6 +63,7 @@ class History:
         self._remedy = remedy
         self._comparisons = Comparisons()
         self._diffs: Kept[tuple[str, str, tuple[Path, ...], bool], Diff] = Kept(DIFFS_BYTES)
+        self._last_made: Checkpoint | None = None  # to be the one before the next
 
     def get(self, name: str) -> Checkpoint:
         """A checkpoint by any of its names, with all of its changes where those can still be told."""
@@ -154,6 +156,24 @@ class History:
         with self._recorder.look() as look:
             changes = compose(self.changes_since(before), look.changes)
             return self._diff(before.id, None, restrict(changes, paths), look.content, text)
+
+    def foresee(self) -> None:
+        """Have the newest checkpoint's own diff at hand, once it is made and if that is small."""
+        made, last = self._recorder.take_made(), self._last_made
+        self._last_made = made or last
+        store = self._parts.store
+        if made is None or made.parent is None or not (store.has(made.parent) and store.has(made.number)):
+            return
+        changes = self._parts.steps.between(made.parent_tree, made.tree)
+        if not foresight.is_worthwhile(made, changes, store.objects.recent):
+            return
+        with contextlib.suppress(
+            BacktrailError
+        ):  # what is wrong is for those who ask, and may never concern anybody
+            # The one before was mostly made here as well: its ref need not be read for this.
+            before = last if last and last.number == made.parent else store.recall(made.parent)
+            if before.tree == made.parent_tree:  # else that one was damaged when this one was made
+                self._diff_of_two(before, made, (), True)
 
     def changes_since(self, checkpoint: Checkpoint) -> Changes:
         """How the newest checkpoint differs from an earlier one."""

@@ -11,6 +11,7 @@ from backtraild.state import Database, Index, Skips, StatTable, TableLost
 from backtraild.store import EMPTY_TREE, Store, trees
 from backtraild.workspace.forgiving import forgiving
 from backtraild.workspace.room import Room
+from backtraild.workspace.steps import Steps
 from backtraild.workspace.suspicion import Suspicion
 
 
@@ -28,6 +29,7 @@ class Parts:
     skips: Skips
     index: Index
     suspicion: Suspicion
+    steps: Steps
 
     @property
     def journal(self) -> str:
@@ -36,6 +38,9 @@ class Parts:
 
     def changes_between(self, old: str | None, new: str) -> Changes:
         """How two trees differ; None stands for the empty one."""
+        known = self.steps.between(old, new)
+        if known is not None:
+            return known
         objects = self.store.objects
         return dict(
             trees.compare(_tree_id(old), _tree_id(new), objects.read_tree, objects.read_differing_entries)
@@ -61,6 +66,7 @@ def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:
         skips=Skips(database),
         index=Index(database),
         suspicion=suspicion,
+        steps=Steps(),
     )
 
 

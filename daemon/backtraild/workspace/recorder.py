@@ -53,6 +53,7 @@ class Recorder:
         self._table_is_behind = False
         # Whoever asked for them does not wait for the table to know them.
         self._unlisted: list[Checkpoint] = []
+        self._made: Checkpoint | None = None
         self._beginnings = parts.database.beginnings
 
     def save(
@@ -130,7 +131,10 @@ class Recorder:
                 elif found.changes or allow_empty or base is None:
                     checkpoint = self._commit(pack, base, found.changes, intent, healer)
                     parts.table.adopt(checkpoint.tree, found.changes)
+                    if healer is None:  # else they are told against rows, not against a tree
+                        parts.steps.keep(base, checkpoint.tree, found.changes)
                     self._unlisted.append(checkpoint)
+                    self._made = checkpoint
                 if healer is not None:
                     healer.end(pack, partial=False)
         except StoreFailed:
@@ -159,6 +163,11 @@ class Recorder:
     def table_lost(self) -> None:
         """Somebody else found the table damaged: what it knew of checkpoints is made again when it is needed."""
         self._table_is_behind = True
+
+    def take_made(self) -> Checkpoint | None:
+        """The last checkpoint that was made since this was asked; None if none was."""
+        made, self._made = self._made, None
+        return made
 
     def list_new(self) -> None:
         """Have the table know the newest checkpoints, unless it can't be written."""

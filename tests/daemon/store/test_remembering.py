@@ -44,7 +44,18 @@ def test_size_and_content_of_an_object_are_found_once(repository: Path, reads: C
     reads.clear()
     assert objects.size(oid) == 1
     assert b"".join(objects.chunks(oid)) == b"0"
-    assert reads["reads"] == 4  # ids, place, header, content
+    assert reads["reads"] == 3  # ids, place, and header and content at once
+
+
+def test_a_content_that_is_compared_is_found_and_read_once(repository: Path, reads: Counter[str]):
+    """Each side of a diff is small or not compared at all: to ask for its size first must cost nothing."""
+    oid, *_, last = large_pack(repository)
+    objects = Objects(str(repository))
+    reads.clear()
+    assert objects.read_up_to(1, oid) == b"0"
+    assert reads["reads"] == 3  # ids, place, and header and content at once
+    assert objects.read_up_to(2, last) is None
+    assert objects.read_up_to(3, last) == b"%d" % SMALL_PACK
 
 
 def test_content_is_kept_as_long_as_somebody_needs_it_again(repository: Path, reads: Counter[str]):

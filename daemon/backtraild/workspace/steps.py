@@ -1,0 +1,33 @@
+"""What changed from one tree to the next, remembered from the save that found it: nobody need compare the two.
+
+Trees are known by their ids, and the same two differ the same for ever.
+"""
+
+from backtraild.model import Changes
+from backtraild.store import Kept
+
+KEPT_BYTES = 1024 * 1024
+LARGEST = (
+    250  # changes: of more, as of a checkout, few are asked for, and comparing is quick beside telling them
+)
+_BESIDE_CHANGES = 500  # what a step takes in which nothing changed
+_BESIDE_PATH = 450  # what a change takes with both of its sides
+
+_Trees = tuple[str | None, str]  # None stands for the empty one
+
+
+class Steps:
+    """Those that were made or asked for last. Used by one thread."""
+
+    def __init__(self) -> None:
+        self._kept: Kept[_Trees, Changes] = Kept(KEPT_BYTES)
+
+    def between(self, old: str | None, new: str) -> Changes | None:
+        """How the second tree differs from the first, if that is known."""
+        return self._kept.get((old, new))
+
+    def keep(self, old: str | None, new: str, changes: Changes) -> None:
+        """Remember what differs, unless it is much."""
+        if len(changes) <= LARGEST:
+            size = _BESIDE_CHANGES + sum(_BESIDE_PATH + len(path) for path in changes)
+            self._kept.keep((old, new), changes, size)
