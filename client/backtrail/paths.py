@@ -132,7 +132,6 @@ def places(home: str | os.PathLike[str] | None = None) -> Places:
     import platformdirs  # here, because it is slow to import and often not needed
 
     dirs = platformdirs.PlatformDirs(APPLICATION, appauthor=False)
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # without XDG_RUNTIME_DIR, as over ssh, another folder does
+    # Without XDG_RUNTIME_DIR, as over ssh, another folder does.
+    with warnings.catch_warnings(action="ignore"):
         return Places(Path(dirs.user_config_dir), Path(dirs.user_data_dir), Path(dirs.user_runtime_dir))

@@ -116,9 +116,8 @@ class Checkpoint:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     pinned: bool = False
     request: str | None = None
-    conversation: str | None = (
-        None  # the content hash of what was said up to then, where somebody looked it up
-    )
+    # The content hash of what was said up to then, where somebody looked it up.
+    conversation: str | None = None
     conversation_error: str | None = None  # why that could not be recorded with it
 
     @property

@@ -180,9 +180,8 @@ class Registry:
             return
         content = msgspec.json.encode(_Label(VERSION, watched, _shown(entry)))
         file = _label_file(self._labels, entry.id)
-        with contextlib.suppress(
-            OSError
-        ):  # such as a full disk: the list stands, and the next start tries again
+        # Such as a full disk: the list stands, and the next start tries again.
+        with contextlib.suppress(OSError):
             if watched:
                 durable.make_folder(os.path.dirname(file))
             durable.replace_file(file, msgspec.json.format(content))

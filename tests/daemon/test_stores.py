@@ -23,9 +23,8 @@ def test_a_store_lies_where_its_owner_wants_it_also_after_a_restart(at: Desk, tm
     chosen = tmp_path / os.fsdecode(name)
     site = at.watch(store=str(chosen))
     assert site.store == chosen / site.id == at.service.store(site.id)
-    assert os.listdir(at.places.store(site.id)) == [
-        "workspace.json"
-    ]  # which folder it is of, and where it lies
+    # Which folder it is of, and where it lies.
+    assert os.listdir(at.places.store(site.id)) == ["workspace.json"]
     assert [folder.stat().st_mode & 0o777 for folder in (chosen, site.store)] == [0o700, 0o700]
     site.write("a", "1")
     at.service.save(site.id)

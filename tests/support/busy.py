@@ -108,9 +108,8 @@ class Busy:
         if any(conflict.reason == UNREADABLE for conflict in result.conflicts):
             raise BacktrailError("The files could not be read: their disk is gone.")
         assert not result.conflicts, result.conflicts
-        if (
-            result.written or result.deleted
-        ):  # otherwise there is nothing to undo, and the one before it still is
+        # Otherwise there is nothing to undo, and the one before it still is.
+        if result.written or result.deleted:
             self._before = self._model
         self._model = dict(target)
         files = {path: target.get(path) for path in (*result.written, *result.deleted)}

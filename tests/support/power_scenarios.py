@@ -168,9 +168,8 @@ def _check_checkpoints(workspace: Workspace, promised: Promised) -> None:
     listed = {checkpoint.number: checkpoint for checkpoint in workspace.list(limit=1000)}
     assert not promised.gone & listed.keys(), "deleted checkpoints are back"
     git_dir = Path(workspace.status().store) / "repo.git"
-    newest = max(
-        [*promised.checkpoints, *listed], default=0
-    )  # the next daemon may have made another one already
+    # The next daemon may have made another one already.
+    newest = max([*promised.checkpoints, *listed], default=0)
     for number, (commit, files) in promised.checkpoints.items():
         may_be_gone = number in promised.in_doubt or (promised.few_are_kept and number != newest)
         if may_be_gone and number not in listed:

@@ -38,9 +38,8 @@ class Shape:
 
     kind: str
     descriptors: tuple[int, ...] = ()
-    paths: tuple[
-        tuple[int | None, int], ...
-    ] = ()  # argument with the folder's descriptor, argument with the path
+    # Argument with the folder's descriptor, argument with the path.
+    paths: tuple[tuple[int | None, int], ...] = ()
     flags: int | None = None  # the argument that says whether a file is opened for writing
 
 

@@ -148,9 +148,8 @@ def flood(folder: Path) -> None:
         try:
             os.utime(names[number % 2], ns=(number, number))
         except FileNotFoundError:
-            with contextlib.suppress(
-                IsADirectoryError
-            ):  # somebody was faster, and made a folder of that name
+            # Somebody was faster, and made a folder of that name.
+            with contextlib.suppress(IsADirectoryError):
                 names[number % 2].touch()
     for name in names:
         with contextlib.suppress(OSError):

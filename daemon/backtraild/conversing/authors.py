@@ -34,9 +34,8 @@ def blame(workspace: Workspace, path: Path, checkpoint: str | None) -> list[Blam
 def _author(workspace: Workspace, known: dict[int, Authorship | None], number: int) -> Authorship | None:
     if number not in known:
         known[number] = None
-        with contextlib.suppress(
-            BacktrailError
-        ):  # the history of a file does not depend on a session's records
+        # The history of a file does not depend on a session's records.
+        with contextlib.suppress(BacktrailError):
             known[number] = _found(workspace, number)
     return known[number]
 

@@ -29,9 +29,8 @@ class Outcome:
     mode_changed: tuple[Path, ...]
     unchanged: int
     conflicts: tuple[Conflict, ...]
-    placed: Mapping[Path, Placed] = field(
-        default_factory=dict, compare=False
-    )  # written ones, as they were put
+    # Written ones, as they were put.
+    placed: Mapping[Path, Placed] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

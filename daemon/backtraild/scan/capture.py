@@ -69,9 +69,8 @@ class Captured(NamedTuple):
     def row(self) -> Stat:
         """What the stat table keeps."""
         executable, mtime_ns, ctime_ns, inode, content = self
-        mode = (
-            EXECUTABLE_MODE if executable else FILE_MODE
-        )  # one number for all, also where they came by wire
+        # One number for all, also where they came by wire.
+        mode = EXECUTABLE_MODE if executable else FILE_MODE
         return Stat(mode, content.oid, content.size, mtime_ns, ctime_ns, inode)
 
 

@@ -103,9 +103,8 @@ class Objects:
 
         Raises StoreFailed where it can only not be read now.
         """
-        with contextlib.suppress(
-            *_TROUBLE
-        ):  # another copy may be intact, or maintenance has moved the object
+        # Another copy may be intact, or maintenance has moved the object.
+        with contextlib.suppress(*_TROUBLE):
             if self._sized is not None and self._sized[0] == oid:
                 return self._read_at(oid, kind, *self._sized[1:])
             place = self._packs.place(oid)

@@ -30,9 +30,8 @@ class Tidied:
     let_go: str
     before: int  # bytes of packs and indexes that were looked at
     after: int
-    damaged: tuple[
-        str, ...
-    ]  # packs that were left as they are, because something in them is not what was stored
+    # Packs that were left as they are, because something in them is not what was stored.
+    damaged: tuple[str, ...]
     incomplete: str | None  # why it is not known what is still needed, so that nothing was let go
     more: bool  # another round is worth it
 

@@ -30,9 +30,8 @@ def rebuild(
     edits = _edits_by_folder(changes)
     bases = _base_trees(base, edits, read, content)
     root = base
-    for folder in sorted(
-        edits, key=_depth, reverse=True
-    ):  # the deepest first: their ids go into their parents
+    # The deepest first: their ids go into their parents.
+    for folder in sorted(edits, key=_depth, reverse=True):
         tree = _edited_tree(bases[folder], edits.pop(folder), read, write, content)
         if not folder:
             root = tree
@@ -120,9 +119,8 @@ def _base_trees(
     bases = {b"": base}
     siblings = Counter(split_path(folder)[0] for folder in folders if folder)
     opened, entries = EMPTY_TREE, dict[bytes, Entry]()
-    for folder in sorted(
-        folders, key=lambda path: (_depth(path), path)
-    ):  # siblings in a row: one read for all
+    # Siblings in a row: one read for all.
+    for folder in sorted(folders, key=lambda path: (_depth(path), path)):
         if folder:
             parent, name = split_path(folder)
             if content is not None and siblings[parent] == 1:

@@ -11,9 +11,8 @@ from functools import lru_cache
 
 from backtraild.store.objects import ObjectType
 
-_PATH_BITS = (
-    20  # the rest of 32 is for the folder's name; what is taken for kin by mistake turns out not to be
-)
+# The rest of 32 is for the folder's name; what is taken for kin by mistake turns out not to be.
+_PATH_BITS = 20
 _TELLING = 16  # characters at the end of a name
 
 

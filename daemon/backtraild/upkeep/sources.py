@@ -41,9 +41,8 @@ class Sources:
         self._bases = array("q", [NOWHERE]) * len(catalogue)
         self._files: OrderedDict[int, File] = OrderedDict()
         self._settled = bytearray(len(self._names))  # packs in which everything was tried with everything
-        self.positions = array(
-            "I"
-        )  # of all that go into the merge, in the order in which they lie in the packs
+        # Of all that go into the merge, in the order in which they lie in the packs.
+        self.positions = array("I")
         for number, (name, flags) in enumerate(kept.items()):
             try:
                 self._choose(number, Listing(folder, name), flags)

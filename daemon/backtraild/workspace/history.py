@@ -167,9 +167,8 @@ class History:
         changes = self._parts.steps.between(made.parent_tree, made.tree)
         if not foresight.is_worthwhile(made, changes, store.objects.recent):
             return
-        with contextlib.suppress(
-            BacktrailError
-        ):  # what is wrong is for those who ask, and may never concern anybody
+        # What is wrong is for those who ask, and may never concern anybody.
+        with contextlib.suppress(BacktrailError):
             # The one before was mostly made here as well: its ref need not be read for this.
             before = last if last and last.number == made.parent else store.recall(made.parent)
             if before.tree == made.parent_tree:  # else that one was damaged when this one was made

@@ -50,9 +50,8 @@ class Reversals:
         """
         note, session = note_of(last), None
         if note is not None and note.scope.has_conversation:
-            with contextlib.suppress(
-                BacktrailError
-            ):  # a damaged session must not keep the files from going back
+            # A damaged session must not keep the files from going back.
+            with contextlib.suppress(BacktrailError):
                 session = self._session_of(note)
         if note is None or session is None:
             return None

@@ -7,9 +7,8 @@ from backtraild.model import Changes
 from backtraild.store import Kept
 
 KEPT_BYTES = 1024 * 1024
-LARGEST = (
-    250  # changes: of more, as of a checkout, few are asked for, and comparing is quick beside telling them
-)
+# Changes: of more, as of a checkout, few are asked for, and comparing is quick beside telling them.
+LARGEST = 250
 _BESIDE_CHANGES = 500  # what a step takes in which nothing changed
 _BESIDE_PATH = 450  # what a change takes with both of its sides
 
