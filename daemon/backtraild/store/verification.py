@@ -7,7 +7,9 @@ own. What is let go in the meantime is no problem, and what is made in the meant
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import Path
@@ -21,8 +23,7 @@ from backtraild.store.repository import HIGHEST, PINNED
 CONVERSATIONS = ("refs/sessions", "refs/transcripts")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something that is wrong, and the checkpoints it is wrong for; none where it concerns the store itself.
 
     The path is one at which these checkpoints hold what is damaged, where it is a file or a folder.
@@ -33,8 +34,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What a check found. `whole` and `damaged` are all that were checked; without `complete`, not all were.
 
     `unlisted` counts the problems beyond those that are listed. `healed` are those of the whole ones that were
@@ -245,12 +245,16 @@ def _conversations(refs: Refs) -> dict[str, str | None]:
 def _packs(git_dir: str) -> Iterator[Problem]:
     """Damage that hit nothing which a checkpoint needs now, but spreads to what git and upkeep make of it."""
     with contextlib.suppress(OSError):
-        # A new pack has its name before its index has: looked at once more, it is whole.
-        suspects = mending.flawed(git_dir)
+        # A new pack has its name before its index has, and an old one loses it before that one does. Any other has
+        # both, and is as damaged at a second look as at the first.
+        suspects = [name for name in mending.flawed(git_dir) if _has_index(git_dir, name)]
         flaws = mending.flawed(git_dir) if suspects else {}
-        for name, flaw in sorted((name, flaws[name]) for name in suspects.keys() & flaws):
-            if os.path.exists(os.path.join(git_dir, "objects", "pack", name + ".idx")):
-                yield Problem((), None, f"{name} is damaged where no checkpoint needs it: {flaw}.")
+        for name in sorted(flaws.keys() & set(suspects)):
+            yield Problem((), None, f"{name} is damaged where no checkpoint needs it: {flaws[name]}.")
+
+
+def _has_index(git_dir: str, name: str) -> bool:
+    return os.path.exists(os.path.join(git_dir, "objects", "pack", name + ".idx"))
 
 
 def _without_folder(git_dir: str) -> Iterator[Problem]:

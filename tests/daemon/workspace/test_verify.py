@@ -10,7 +10,7 @@ import pytest
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import Kind
-from backtraild.store import Store, Verification, examiner, mending, trees
+from backtraild.store import Store, Verification, examiner, mending, trees, verification
 from backtraild.workspace import verify
 from support import damage
 from support.disk import fsck
@@ -409,3 +409,23 @@ def test_a_pack_that_comes_into_being_during_the_check_is_no_damage(
     monkeypatch.setattr(mending, "flawed", flawed)
     assert verify(str(three.store)).problems == ()
     assert seen == [{index.stem: "its index is missing"}, {}]
+
+
+def test_a_pack_that_gets_its_index_during_a_check_is_no_problem(
+    three: Project, monkeypatch: pytest.MonkeyPatch
+):
+    """A save gives a pack its name before its index, and on a busy machine a long moment may be between the two."""
+    index = next(three.git_dir.glob("objects/pack/*.idx"))
+    aside = index.rename(index.with_suffix(".aside"))
+    look, looks = mending.flawed, []
+
+    def slowly(git_dir: str) -> dict[str, str]:
+        found = look(git_dir)
+        looks.append(found)
+        if len(looks) == 2:
+            aside.rename(index)
+        return found
+
+    monkeypatch.setattr(mending, "flawed", slowly)
+    assert list(verification._packs(str(three.git_dir))) == []
+    assert looks[0] == {index.stem: "its index is missing"}
