@@ -2,15 +2,15 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import UsageError
 
 _FORM = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]{1,5})")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Requests go to the port, events come from the next one."""
 
     host: str

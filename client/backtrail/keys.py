@@ -5,11 +5,12 @@ import re
 import socket
 import stat
 import tomllib
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 import zmq
+from msgspec import Struct
+from msgspec.structs import replace
 from zmq.utils import z85
 
 from backtrail import __version__, protocol
@@ -37,8 +38,7 @@ class Pair(msgspec.Struct, frozen=True):
     secret_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Invitation:
+class Invitation(Struct, frozen=True):
     """What a client needs on another machine: the file holds its secret key."""
 
     file: Path

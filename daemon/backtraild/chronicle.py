@@ -1,7 +1,8 @@
 """Reading the timeline: events from the log, and from the store the files that checkpoints changed."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from backtrail.errors import StoreDamaged, UnknownCheckpoint
 from backtraild import timeline

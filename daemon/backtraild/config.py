@@ -3,11 +3,11 @@
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from backtrail import address
 from backtrail.address import Address
@@ -66,16 +66,14 @@ class _File(_Settings, forbid_unknown_fields=True):
     redaction: _Redaction = msgspec.field(default_factory=_Redaction)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkConfig:
+class NetworkConfig(Struct, frozen=True):
     """At which address the daemon listens besides its local sockets, and whether it demands keys there."""
 
     address: Address
     curve: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RedactionConfig:
+class RedactionConfig(Struct, frozen=True):
     """Whether secrets are taken out of conversations, and what counts as one besides the well-known ones."""
 
     enabled: bool = True

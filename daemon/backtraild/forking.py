@@ -8,7 +8,8 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import BacktrailError
 from backtraild import origins, stores
@@ -25,8 +26,7 @@ from backtraild.unfinished import ForkNote, ForkNotes, is_in_use, note_of, take_
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Forked:
+class Forked(Struct, frozen=True):
     """A fork. `checkpoint` is the first one of the new folder, `forked_from` a session, or else a workspace."""
 
     workspace: str

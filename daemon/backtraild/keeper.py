@@ -5,7 +5,8 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import BacktrailError, NothingToDo, StoreDamaged, StoreFailed, StoreFull
 from backtraild.health import Health
@@ -29,8 +30,7 @@ _NAMED = 20  # damaged checkpoints in one sentence
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What is known of a workspace without asking its store; a new one after everything that was done."""
 
     files: int

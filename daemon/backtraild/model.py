@@ -5,10 +5,11 @@ A path is `bytes`, relative to the workspace's root, `/`-separated, without a le
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 FILE_MODE = 0o100644
 EXECUTABLE_MODE = 0o100755
@@ -73,8 +74,7 @@ class SkipReason(StrEnum):
     RESERVED_NAME = "reserved-name"
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Something that was seen and not captured."""
 
     path: Path
@@ -82,8 +82,7 @@ class Skipped:
     reason: SkipReason
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """One line of a checkpoint's list of changes. Line counts are None where lines make no sense."""
 
     path: Path
@@ -94,8 +93,7 @@ class FileChange:
     deletions: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A recorded state of the workspace."""
 
     number: int
@@ -126,8 +124,7 @@ class Checkpoint:
         return len(self.files_changed) == self.files_changed_count
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a workspace may hold before Backtrail leaves things out or asks."""
 
     max_file_size: int = 50 * 1024 * 1024
@@ -135,8 +132,7 @@ class Limits:
     max_bytes: int = 20 * 1024 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceConfig:
+class WorkspaceConfig(Struct, frozen=True):
     """What a workspace's owner decided."""
 
     auto_checkpoint: bool = True
@@ -150,8 +146,7 @@ class WorkspaceConfig:
     min_free_bytes: int | None = None  # None follows the size of the disk
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """Why a checkpoint is wanted. Without a message, it says what changed, and under which circumstance.
 
     A request is the asker's own name for having asked: asked again under the same one, nothing is done twice.
@@ -166,8 +161,7 @@ class Intent:
     request: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """How two states differ; `to_id` is None where the second one is the disk."""
 
     from_id: str
@@ -178,8 +172,7 @@ class Diff:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened, as it stands in the log and goes to subscribers."""
 
     epoch: str
@@ -193,8 +186,7 @@ class Event:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far long work is: "looking" at files, or "writing" them. The total is None where nobody knows it.
 
     `job` is the request on whose behalf it is done; None for work of the daemon's own accord.

@@ -3,9 +3,10 @@
 import re
 from calendar import monthrange
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Protocol
+
+from msgspec import Struct
 
 from backtrail import pathtext
 from backtrail.errors import AmbiguousCheckpoint, UnknownCheckpoint, UsageError
@@ -54,8 +55,7 @@ class History(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A name as it was typed, taken apart: which checkpoint, and which file in it if one is named."""
 
     checkpoint: str

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
+
+from msgspec import Struct
 
 from backtrail.errors import NothingToDo, UnknownTurn, UsageError
 from backtrail.pathtext import to_text
@@ -19,8 +20,7 @@ NEW_SESSION = "new_session"
 _NAME_LIMIT = 180  # what is left of an id for what is put behind it
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A point to fork at: its files, and where a session led to it, what had been said by then.
 
     `fork` is a name for the session that goes on from there, which no fork of it has had before.
@@ -39,8 +39,7 @@ class Origin:
         return f"{turn}checkpoint {self.checkpoint.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """What a new folder begins with: its first checkpoint, and the session that goes on."""
 
     checkpoint: int

@@ -9,10 +9,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError, StoreFailed
 from backtrail.pathtext import from_text, to_text
@@ -25,8 +26,7 @@ VERSION = 1
 LARGEST = 64 * 1024 * 1024  # bytes of a list, far more than folders can be watched
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """A watched folder. The id is made from its path, so that watching it again finds its checkpoints."""
 
     id: str

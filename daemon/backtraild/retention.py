@@ -6,8 +6,9 @@ and "oldest" go by the checkpoints' numbers, which count up whatever the clock d
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from backtraild.model import Kind
 
@@ -25,8 +26,7 @@ TOO_OLD = "automatic and more than a year old"
 _ASKED_FOR = {Kind.MANUAL: "saved by hand", Kind.AGENT: "saved for an agent"}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """What retention has to know of a checkpoint."""
 
     number: int
@@ -35,8 +35,7 @@ class Candidate:
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What becomes of one checkpoint; the reason goes on after "kept because it is" or "let go: it is"."""
 
     number: int
@@ -44,8 +43,7 @@ class Decision:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """All decisions, oldest first; `excess` is how many more are protected than should be kept at all."""
 
     decisions: tuple[Decision, ...]
@@ -62,8 +60,7 @@ class Verdict:
         return tuple(decision for decision in self.decisions if decision.keep)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tier:
+class _Tier(Struct, frozen=True):
     """Up to this age, one automatic checkpoint is kept for each such period."""
 
     age: timedelta
@@ -124,8 +121,7 @@ def believed(times: Sequence[datetime], now: datetime) -> datetime:
     return now
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """Checkpoints in the order in which they are worth keeping; the first `protected` ones are never let go."""
 
     numbers: tuple[int, ...]

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError, DaemonStopping, RefusedWorkspace, StoreFailed, UnknownWorkspace
 from backtrail.paths import Places

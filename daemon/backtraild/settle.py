@@ -1,7 +1,8 @@
 """When changes have settled and are worth a checkpoint. Pure: time comes in as an argument, in seconds."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtraild.model import Path
 
@@ -17,8 +18,7 @@ MASS_CHANGE_FILES = 20
 MASS_CHANGE_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """How long nothing may happen before changes count as settled, and how long to wait for that at most."""
 
     quiet: float = 0.5
@@ -40,8 +40,7 @@ def due_with_git(due: float, now: float, busy_since: float | None) -> float:
     return max(due, now + GIT_RECHECK)
 
 
-@dataclass(slots=True)
-class _Rest:
+class _Rest(Struct):
     interval: float
     until: float
     wanted: bool = False  # it changed again before its time
@@ -99,8 +98,7 @@ class Restraint:
             del self._rests[path]
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """How much of the state before a checkpoint is not in it any more."""
 
     before: int  # the checkpoint that still has it

@@ -1,15 +1,15 @@
 """How much of a disk Backtrail leaves alone, and how much is free on it."""
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Without a wish of the owner's, the smaller of the two is left free.
 FLOOR_BYTES = 100_000_000
 FLOOR_PART = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(Struct, frozen=True):
     """What is free on a disk, and how much of that is not to be used."""
 
     free: int

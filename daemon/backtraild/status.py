@@ -5,7 +5,8 @@ import os
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.pathtext import sendable
 from backtraild import space
@@ -20,16 +21,14 @@ SKIPPED_SHOWN = 100
 STORE_SIZE_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFiles:
+class SkippedFiles(Struct, frozen=True):
     """How many files are seen and not captured, and the first few of them."""
 
     count: int = 0
     first: tuple[Skipped, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceStatus:
+class WorkspaceStatus(Struct, frozen=True):
     """All that `status` shows of one workspace."""
 
     workspace: str
@@ -50,8 +49,7 @@ class WorkspaceStatus:
     notices: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """What only the table knows, as of one state of the workspace."""
 
     facts: object

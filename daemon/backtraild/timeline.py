@@ -1,10 +1,11 @@
 """The timeline: events and the files of checkpoints as one list of what happened. Pure: values in, values out."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from backtrail.errors import UsageError
 from backtrail.pathtext import to_text
@@ -47,8 +48,7 @@ _EVENTS = {
 _TYPES = {name: kind for kind, names in _EVENTS.items() for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineQuery:
+class TimelineQuery(Struct, frozen=True):
     """What of the timeline is wanted; an unset field asks for nothing. Oldest first, after the event `cursor`.
 
     With a path, only checkpoints and files are wanted that changed it, or something in it; without one, files are
@@ -79,8 +79,7 @@ class TimelineQuery:
         return tuple(_TYPES) if self.type is None else _EVENTS[self.type]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEvent:
+class HistoryEvent(Struct, frozen=True):
     """One line of the timeline. `subtype` is the type of its event, or what became of a file."""
 
     seq: int
@@ -95,8 +94,7 @@ class HistoryEvent:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """Some lines, oldest first; `next` is the cursor of the next page where there are more.
 
     The log has no events before the number `first` any more.

@@ -1,9 +1,9 @@
 """What a key does on the full screen, without a screen."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from backtrail.cli.browse import model
 from backtrail.cli.browse.asking import messages_of, snapshot_of

@@ -1,10 +1,10 @@
 """The configuration file: what is in it holds, and what is wrong with it is said in a sentence."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from backtrail.errors import UsageError
 from backtraild.config import configured, read_config

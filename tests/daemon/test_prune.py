@@ -5,12 +5,12 @@ import os
 import random
 import shutil
 import time
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from backtrail.errors import StoreFailed, UnknownCheckpoint
 from backtraild.keeper import Keeper

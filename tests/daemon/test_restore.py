@@ -68,7 +68,8 @@ def test_the_outcome_names_what_was_done(world: World) -> None:
     assert [write.path for write in plan.writes] == [b"came", b"changed"]
     assert [delete.path for delete in plan.deletes] == [b"gone"]
     outcome = world.apply(plan)
-    assert outcome == restore.Outcome((b"came", b"changed"), (b"gone",), (b"tool",), 40, ())
+    told = restore.Outcome((b"came", b"changed"), (b"gone",), (b"tool",), 40, (), outcome.placed)
+    assert outcome == told
 
 
 def test_planning_changes_nothing(world: World) -> None:

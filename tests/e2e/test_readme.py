@@ -5,10 +5,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError
 from backtraild.config import read_config

@@ -1,14 +1,14 @@
 """What can be said about Backtrail as a system service: values for whoever prints them, and what can go wrong."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from backtrail.errors import BacktrailError
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceStatus:
+class ServiceStatus(Struct, frozen=True):
     """How the service is doing, told by the manager that runs it."""
 
     manager: str  # `systemd` or `launchd`
@@ -25,8 +25,7 @@ class ServiceStatus:
         return self.state == "active"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceInstalled:
+class ServiceInstalled(Struct, frozen=True):
     """The service is installed and runs."""
 
     status: ServiceStatus
@@ -34,8 +33,7 @@ class ServiceInstalled:
     ended: int | None  # the process of a daemon that ran outside the manager and had to make room
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceUninstalled:
+class ServiceUninstalled(Struct, frozen=True):
     """The service is not installed any more, or never was."""
 
     manager: str

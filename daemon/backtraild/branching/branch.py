@@ -4,7 +4,8 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtraild.branching.composing import Composition, compose
 from backtraild.branching.git import Git
@@ -17,8 +18,7 @@ from backtraild.store import Objects, ObjectType, PackWriter, trees
 _NAME, _EMAIL = "Backtrail", "backtrail@localhost"  # where the user's configuration has none
 
 
-@dataclass(frozen=True, slots=True)
-class BranchResult:
+class BranchResult(Struct, frozen=True):
     """The branch that was made; `kept` entries are as in HEAD because Backtrail does not capture them."""
 
     repository: str

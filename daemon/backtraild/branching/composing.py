@@ -1,7 +1,8 @@
 """The tree of the commit: the checkpoint's files where the workspace lies, HEAD's where Backtrail does not look."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtraild.branching.git import Git
 from backtraild.branching.uncaptured import Uncaptured
@@ -9,8 +10,7 @@ from backtraild.model import TREE_MODE, Change, Entry, ObjectId, Path
 from backtraild.store import EMPTY_TREE, Objects, ObjectType, decode_tree, object_id, trees
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(Struct, frozen=True):
     """A tree, those of its folders that neither repository has, and how many entries of HEAD were kept."""
 
     tree: ObjectId

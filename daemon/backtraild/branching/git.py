@@ -5,7 +5,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from backtrail.errors import BranchFailed
 
@@ -31,8 +33,7 @@ _VARIABLES = {
 Argument = str | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Git:
+class Git(Struct, frozen=True):
     """Git, called in one folder."""
 
     folder: str

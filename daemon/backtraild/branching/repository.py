@@ -3,7 +3,8 @@
 import glob
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import BranchFailed, BranchRefused, UsageError
 from backtraild.branching.git import Git
@@ -13,8 +14,7 @@ _BRANCHES = "refs/heads/"
 _NOTHING = "0" * 40
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """A repository with a work tree, seen from a folder in it; `git` is called at its top."""
 
     git: Git

@@ -1,7 +1,8 @@
 """Checkpoints with what was said up to them."""
 
 import contextlib
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError
 from backtraild.keeper import Keeper

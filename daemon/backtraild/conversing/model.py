@@ -1,6 +1,6 @@
 """What is asked of a watched folder about its sessions, and what it answers; nothing here touches a disk."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from backtraild.model import Checkpoint, Path
 from backtraild.restore import Conflict
@@ -9,8 +9,7 @@ from backtraild.transcripts import Source
 from backtraild.workspace import Line, Scope, Version
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(Struct, frozen=True):
     """What a save tells about the turn that it ends: what was said, what was used, by whom."""
 
     conversation: Source | None = None
@@ -22,8 +21,7 @@ class Talk:
     phase: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionView:
+class SessionView(Struct, frozen=True):
     """A session with its turns and snapshots."""
 
     session: Session
@@ -31,8 +29,7 @@ class SessionView:
     snapshots: tuple[Snapshot, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Some messages of a conversation, as lines, from `start` on; it has `message_count` of them.
 
     `snapshot` is where they are from; None where nothing has been said yet.
@@ -44,16 +41,14 @@ class Excerpt:
     lines: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Restoration:
+class Restoration(Struct, frozen=True):
     """A file as a rewind leaves it; without content, it is deleted."""
 
     path: Path
     content: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class RewindResult:
+class RewindResult(Struct, frozen=True):
     """What a rewind did, or would do once it is confirmed; `plan` is given back to confirm exactly that.
 
     `checkpoint` is what the files go back to, `result` records the state afterwards. `turns_rewound` are numbers of
@@ -81,8 +76,7 @@ class RewindResult:
     restorations: tuple[Restoration, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resumption:
+class Resumption(Struct, frozen=True):
     """All that is needed to go on with a session, and how the disk differs from its checkpoint."""
 
     view: SessionView
@@ -95,16 +89,14 @@ class Resumption:
     conversation: Excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedSession:
+class DeletedSession(Struct, frozen=True):
     """A session that is gone, and the checkpoints that were made for it."""
 
     session: str
     checkpoints: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Authorship:
+class Authorship(Struct, frozen=True):
     """The turn in which a checkpoint was made."""
 
     session: str
@@ -112,24 +104,21 @@ class Authorship:
     prompt: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedVersion:
+class LoggedVersion(Struct, frozen=True):
     """A version of a file, and the turn that made it where that is known."""
 
     version: Version
     author: Authorship | None
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(Struct, frozen=True):
     """Some versions of a file, newest first; `next` is given to the next question where there are more."""
 
     versions: tuple[LoggedVersion, ...]
     next: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
+class BlamedLine(Struct, frozen=True):
     """A line of a file, and the turn that brought it where that is known."""
 
     line: Line

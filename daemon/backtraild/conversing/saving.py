@@ -7,8 +7,9 @@ what was not done is done.
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError, UsageError
 from backtraild.conversing import describing, telling

@@ -1,7 +1,8 @@
 """What a store needs next, and how much room that may take. Pure: sizes and counts come in as arguments."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from backtraild.upkeep import AT_ONCE
 from backtraild.workspace import Bound
@@ -29,8 +30,7 @@ class Step(Enum):
         return self in (Step.WEIGH, Step.GIVE_BACK)
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """How a store is doing."""
 
     used: int
@@ -63,8 +63,7 @@ def next_step(found: Situation) -> Step:
     return Step.TIDY if found.has_rubbish or found.packs > MANY_PACKS else Step.NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
+class Copies(Struct, frozen=True):
     """What the copies of a round may take for a while; `reserved` is what saves have to leave for them."""
 
     room: int

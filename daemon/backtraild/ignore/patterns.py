@@ -5,8 +5,9 @@ names, also for none. So a pattern is never matched against a path as one long t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from backtraild.ignore.names import NameGlob, can_match
 from backtraild.ignore.tokens import BACKSLASH, MalformedPattern, Mark, Token, name_tokens, path_tokens
@@ -28,8 +29,7 @@ class TooManyWildcards(ValueError):
     """An ignore file has more patterns with wildcards in them than any project needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """One line of an ignore file; without routes it matches nothing."""
 
     negated: bool

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 from backtrail.errors import DaemonStopping, MirrorFailed
 from backtraild.mirroring.remote import PROTOCOLS
@@ -46,8 +47,7 @@ _VARIABLES = {
 _SSH = "ssh -o BatchMode=yes"
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How git ended, and what it said."""
 
     status: int

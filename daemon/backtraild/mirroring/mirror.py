@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import MirrorFailed
 from backtraild.mirroring import git
@@ -22,8 +23,7 @@ _LOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
 _LINES_TOLD = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Mirroring:
+class Mirroring(Struct, frozen=True):
     """The refs that were sent, by what they were to the remote, and how many it had already."""
 
     remote: str
@@ -33,8 +33,7 @@ class Mirroring:
     up_to_date: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """What came of one ref, in git's words."""
 
     sign: str

@@ -6,7 +6,8 @@ anchored expression, the name around it and the look of the value only if there 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtraild.redaction.appearance import is_password, is_random
 from backtraild.redaction.findings import Finding
@@ -68,8 +69,7 @@ _TAG_BEFORE = (b"<", b"u003c", b"u003C", b":")
 _BEFORE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Assignment:
+class _Assignment(Struct, frozen=True):
     """A value, the name it is given to, where in the name the telling word stands, and what comes before."""
 
     name: bytes

@@ -1,7 +1,8 @@
 """One attempt to carry out a plan: stage, mark, move, sync, and then either clean up or roll back."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from backtrail import pathtext
 from backtrail.errors import RestoreFailed, RestoreInterrupted
@@ -20,8 +21,7 @@ _INTERRUPTED_HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a restore did; paths are sorted."""
 
     written: tuple[Path, ...]
@@ -30,11 +30,10 @@ class Outcome:
     unchanged: int
     conflicts: tuple[Conflict, ...]
     # Written ones, as they were put.
-    placed: Mapping[Path, Placed] = field(default_factory=dict, compare=False)
+    placed: Mapping[Path, Placed] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """A plan's changes, numbered, each with the staging area of its file system."""
 
     deletes: tuple[Step, ...]

@@ -9,8 +9,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from backtrail import pathtext
 from backtrail.errors import StoreFailed
@@ -35,8 +36,7 @@ class Step(NamedTuple):
     seen: Seen | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """The content of a journal."""
 
     root: bytes

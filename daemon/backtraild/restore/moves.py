@@ -2,7 +2,8 @@
 
 import errno
 import secrets
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from backtraild.model import Entry
 from backtraild.restore.calls import RENAME_EXCHANGE, RENAME_NOREPLACE, UNSUPPORTED, Calls
@@ -45,8 +46,7 @@ def _place_unlinked(calls: Calls, source: int, name: bytes, target: int, new_nam
         raise FileExistsError(errno.EEXIST, "File exists")
 
 
-@dataclass(slots=True)
-class Site:
+class Site(Struct):
     """Where a restore works: the workspace's folders and the staging folders beside them."""
 
     calls: Calls

@@ -8,9 +8,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from backtrail.errors import RestoreFailed
 from backtraild.model import SYMLINK_MODE, Change, Changes, Entry, Path
@@ -69,8 +70,7 @@ class ModeChange(NamedTuple):
     seen: Seen
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a restore will do, each list sorted by path.
 
     `folders` do not exist yet and will be created; `cleared` make room for files, once they are empty.

@@ -3,10 +3,11 @@
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from errno import ELOOP, ENOTDIR, ENXIO
 from functools import cache, partial
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from backtraild.model import (
     EXECUTABLE_MODE,
@@ -47,8 +48,7 @@ class _Unreadable(Exception):
         self.passes_unseen = passes_unseen(error)
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """A file that was not captured, and why."""
 
     size: int

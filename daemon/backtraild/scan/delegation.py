@@ -8,9 +8,10 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import NamedTuple, Self
+
+from msgspec.structs import replace
 
 from backtraild.model import is_dot_git
 from backtraild.scan.capture import WHOLE_UP_TO

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtraild import guard
 from backtraild.model import Change, Entry, Limits, Path, Skipped, SkipReason, is_below, join_path, split_path
@@ -10,8 +11,7 @@ from backtraild.scan.capture import passes_unseen
 from backtraild.state import Stat, StatTable
 
 
-@dataclass(frozen=True, slots=True)
-class ScanResult:
+class ScanResult(Struct, frozen=True):
     """What a look at the disk found."""
 
     changes: dict[Path, Change]

@@ -5,8 +5,9 @@ import os
 import stat
 import sys
 from collections.abc import Container
-from dataclasses import dataclass
 from errno import EACCES, ELOOP, ENOENT, ENXIO, EPERM
+
+from msgspec import Struct
 
 from backtrail.errors import WorkspaceUnavailable
 from backtrail.pathtext import to_text
@@ -24,8 +25,7 @@ _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors(
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """An open folder and the rules in force inside it."""
 
     path: Path

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from backtraild.scan.folders import Folder, open_folder
 
@@ -13,8 +15,7 @@ OPEN_AT_ONCE = 64  # a process may have 1,024 files open, often; folders may be 
 _CLOSED = -1
 
 
-@dataclass(slots=True)
-class _Level:
+class _Level(Struct):
     """A folder, and those of its subfolders that are still to be entered."""
 
     folder: Folder

@@ -3,8 +3,9 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from backtrail import protocol, values
 from backtrail.errors import UnknownWorkspace
@@ -17,8 +18,7 @@ from backtraild.server.ending import ending
 from backtraild.service import Service
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """What a call works with: the service, the id of the request, and whether the daemon is ending."""
 
     service: Service

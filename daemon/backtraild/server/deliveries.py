@@ -2,9 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import zmq
+from msgspec import Struct, field
 
 from backtraild.server.ledger import Ledger, Peer, Ticket
 
@@ -22,8 +22,7 @@ _GONE = zmq.MessageTracker()  # of what ZeroMQ has let go of already
 Spare = Callable[[bytes], bytes | None]
 
 
-@dataclass(slots=True)
-class _Queue:
+class _Queue(Struct):
     """What is on its way to one peer: answers that wait here, and those that ZeroMQ has not let go of yet."""
 
     waiting: deque[tuple[Ticket, bytes]] = field(default_factory=deque)

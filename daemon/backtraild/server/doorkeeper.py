@@ -4,8 +4,9 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from backtrail import keys
 from backtraild.server.sockets import LOCAL
@@ -15,8 +16,7 @@ VERSION = b"1.0"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """What ZeroMQ says of a peer, and what its question is to be answered with."""
 
     way_back: bytes

@@ -1,9 +1,9 @@
 """How a request about a session becomes one for each workspace that it follows, and their answers one. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from backtrail import protocol
@@ -17,8 +17,7 @@ Leading: TypeAlias = wire.SessionStart | wire.SessionEnd | wire.TurnStart | wire
 _BETWEEN_PLANS = "."
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """What came of a request in a followed workspace: an answer, or an error."""
 
     workspace: str

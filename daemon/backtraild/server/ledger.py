@@ -1,7 +1,8 @@
 """How much is under way, for whom, and whether there is room for more. Pure."""
 
 from collections import Counter
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Peer = tuple[bytes, ...]  # the frames that come before an answer; the first is the name of the connection
 
@@ -12,8 +13,7 @@ MAX_BYTES = 256 * 1024 * 1024
 MAX_BYTES_OF_ONE = 192 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class Ticket:
+class Ticket(Struct):
     """A request that is under way: whose it is, what it said, and how much memory it holds."""
 
     peer: Peer

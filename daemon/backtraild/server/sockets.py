@@ -3,10 +3,10 @@
 import contextlib
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import zmq
+from msgspec import Struct
 
 from backtrail import protocol
 from backtrail.errors import BacktrailError
@@ -41,16 +41,14 @@ class SocketsUnavailable(BacktrailError):
     code = "sockets-unavailable"
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
+class Endpoints(Struct, frozen=True):
     """Where requests go, and where events come from."""
 
     requests: str
     events: str
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """Where to listen besides the local sockets; without keys, in the clear."""
 
     endpoints: Endpoints

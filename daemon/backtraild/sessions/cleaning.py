@@ -5,10 +5,10 @@ Secrets are taken out before anything is cut: half of a secret is not recognised
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from backtrail.errors import UsageError
 from backtraild.sessions.model import ToolCall

@@ -1,9 +1,10 @@
 """Conversations of sessions: recorded as snapshots, bound to turns and checkpoints, read again."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from backtrail.errors import UnknownTurn, UsageError
 from backtraild.sessions import facts

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from backtrail.errors import UsageError
 from backtraild.sessions.model import Moment, Session, SessionStatus, Turn, check_session_id

@@ -7,10 +7,10 @@ Adding a turn writes its blob, its folder, the two trees above, the facts and th
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import FILE_MODE, TREE_MODE, Change, Changes, Entry, ObjectId, Path
@@ -27,8 +27,7 @@ _turns = msgspec.json.Decoder(Turn)
 _snapshots = msgspec.json.Decoder(Snapshot)
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(Struct, frozen=True):
     """A session as it stands in git: its facts, and the tree that all of its records are in."""
 
     session: Session

@@ -3,9 +3,10 @@
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.sessions.ledger import Entered, Ledger

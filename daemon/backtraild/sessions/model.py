@@ -3,10 +3,11 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from backtrail.errors import UsageError
 from backtraild.model import Path
@@ -40,8 +41,7 @@ class Found(StrEnum):
     PATH = "path"
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Something in the life of a session that is not a turn: a phase begun, a rewind, a fork, a resumption."""
 
     kind: str
@@ -49,8 +49,7 @@ class Moment:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One agent conversation. A sub-agent is a session with a parent.
 
     `turn_count` and `snapshot_count` are how many records there are, rewound ones among them; `open_turn` is the
@@ -82,8 +81,7 @@ class Session:
     format: int = FORMAT
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool that was used in a turn. Its input may be any JSON value; what is kept of it is a short text."""
 
     name: str
@@ -93,8 +91,7 @@ class ToolCall:
     ended: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One message exchange.
 
     Ordinals count the records of a session and never come again; a number may, after a rewind. `before` and
@@ -120,8 +117,7 @@ class Turn:
     redacted: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A conversation at one moment: the first messages of a generation, of which the last `appended` were new."""
 
     number: int
@@ -139,8 +135,7 @@ class Snapshot:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Reversal:
+class Reversal(Struct, frozen=True):
     """What a rewind, or the undoing of one, does to a session: which turns, by their ordinals, it hides and brings
     back, and which snapshot is the conversation then. `checkpoint` is the one that records it."""
 
@@ -150,16 +145,14 @@ class Reversal:
     snapshot: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(Struct, frozen=True):
     """Some sessions, the last used first; `next` is given to the next query where there are more."""
 
     sessions: tuple[Session, ...]
     next: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A place where all the words are. `marks` are where in the snippet they begin and end.
 
     A message is counted from 0 in its generation of the conversation, which need not be the newest one.
@@ -179,8 +172,7 @@ class Hit:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HitPage:
+class HitPage(Struct, frozen=True):
     """Some hits, newest first; `next` is given to the next search where there are more."""
 
     hits: tuple[Hit, ...]

@@ -7,8 +7,9 @@ conversation, the messages it kept get their new places, and those it dropped ar
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from backtraild.sessions.model import Found, Turn
 from backtraild.sessions.rows import microseconds
@@ -18,8 +19,7 @@ from backtraild.state import Connection, Database
 _Place = tuple[str, Found, bytes, int]  # session, what it is, its content, and how often that came before
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Messages of a session that were recorded and can't be found yet.
 
     `counts` and `times_us` tell how many messages there were when, in ascending order.

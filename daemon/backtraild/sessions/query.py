@@ -6,7 +6,8 @@ query as a quoted string of its own, so that no input can break it or mean somet
 
 import re
 import unicodedata
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import UsageError
 
@@ -16,8 +17,7 @@ LENGTH_LIMIT = 1000  # a phrase is one word here and many to the index, whose ti
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Words and phrases that are all wanted, and those of which none is."""
 
     present: tuple[str, ...]

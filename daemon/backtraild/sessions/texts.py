@@ -7,9 +7,10 @@ Common shapes are understood: `{"role", "content": text | [{"type": "text", "tex
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 TEXT_LIMIT = 16 * 1024  # characters of one message that can be found
 _ROLE_LIMIT = 40
@@ -20,8 +21,7 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{256}")
 _UNWANTED = dict.fromkeys([0, *range(1, 9), *range(14, 32)], " ")
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """The findable part of a message."""
 
     text: str

@@ -4,8 +4,9 @@ Each type of event is a search of its own in an index that has them in order, an
 page costs a page, however rare its types are and however long the log is.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 INDEXES = """
 CREATE INDEX IF NOT EXISTS events_by_workspace ON events (workspace, seq);
@@ -21,8 +22,7 @@ HIGHEST = 2**62  # no event has this number
 _TIMES = {"since": "timestamp >= :since", "until": "timestamp <= :until"}
 
 
-@dataclass(frozen=True, slots=True)
-class EventQuery:
+class EventQuery(Struct, frozen=True):
     """Which events are wanted; an unset field asks for nothing. Oldest first, after a number."""
 
     workspace: str

@@ -1,8 +1,9 @@
 """Finding checkpoints by time, kind, session, path or the beginning of their id, without opening them all."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from backtraild.model import Checkpoint, Kind, Path
 from backtraild.state.connection import Connection
@@ -19,8 +20,7 @@ _TOUCHES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """Which checkpoints are wanted; an unset field asks for nothing. Newest first, before a number."""
 
     limit: int = 50

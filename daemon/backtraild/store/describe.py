@@ -6,8 +6,9 @@ Content comes in through `ContentSource`; nothing here touches a disk.
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from backtrail import pathtext
 from backtraild.model import SYMLINK_MODE, Changes, Entry, FileChange, ObjectId, Path, Status
@@ -25,8 +26,7 @@ _CHUNK = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
 _SUMMARY_WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Struct, frozen=True):
     """A list of changes for people, and the sums of its line counts."""
 
     files: tuple[FileChange, ...]  # all of them, or the first

@@ -5,7 +5,8 @@ damage share it at the cost of one number each. Nothing here recurses.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import TREE_MODE, Entry, ObjectId, Path, join_path
@@ -23,8 +24,7 @@ class Stopped(Exception):
     """Whoever wanted to know no longer does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """Something that can't be used. The path is where it was first met; None if it is no file or folder."""
 
     path: Path | None
@@ -49,8 +49,7 @@ class _Known:
         return damage
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """A tree whose entries are being looked at."""
 
     oid: ObjectId

@@ -6,12 +6,12 @@ rest. JSON never contains a raw newline, so the last line is found whatever the 
 
 import re
 from collections.abc import Iterable, Sequence, ValuesView
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate, islice, takewhile
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged, UsageError
 from backtrail.pathtext import from_text, to_text
@@ -39,8 +39,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _TreeId = Annotated[str, msgspec.Meta(pattern=f"^{_TREE_ID.pattern}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """Everything about a checkpoint that is known before it is stored."""
 
     kind: Kind

@@ -4,7 +4,8 @@ import contextlib
 import os
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from backtrail.errors import StoreDamaged, StoreFailed, UnknownCheckpoint
 from backtraild import durable

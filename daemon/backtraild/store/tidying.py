@@ -1,13 +1,12 @@
 """What the upkeep of a store found out, and what it made ready for the store to put in place."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # Everything that upkeep writes begins like this, as git's own unfinished packs do: opening a store removes it.
 UPKEEP_PREFIX = "tmp_pack_upkeep_"
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """How many bytes of packs and indexes a store needs.
 
     `others` is for all that is not asked about: conversations, pins, other checkpoints. `cumulative[n]` is for that
@@ -19,8 +18,7 @@ class Weighed:
     complete: bool  # else something is damaged, and the figures are too small
 
 
-@dataclass(frozen=True, slots=True)
-class Tidied:
+class Tidied(Struct, frozen=True):
     """Packs that are ready to take the place of others. Nothing has changed until the store puts them in place."""
 
     made: tuple[str, ...]  # files in the pack folder, complete and durable; beside each its index
@@ -36,13 +34,11 @@ class Tidied:
     more: bool  # another round is worth it
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
+class Swept(Struct, frozen=True):
     """What the last round put aside is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpkeepFailed:
+class UpkeepFailed(Struct, frozen=True):
     """A round came to nothing, which costs nothing but its time."""
 
     reason: str

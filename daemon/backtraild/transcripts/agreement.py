@@ -1,16 +1,16 @@
 """How far a conversation agrees with the generation that was recorded last."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged
 from backtraild.transcripts.intake import Intake
 from backtraild.transcripts.layout import Layout
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """The first `count` messages are the same. All chunks before the line `kept` stay as they are.
 
     `rest` are the lines from there on: those that agree but whose chunk is written again, then those that are new.

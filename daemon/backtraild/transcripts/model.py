@@ -1,8 +1,9 @@
 """The values that conversations are made of, and what can be wrong with one; nothing here touches a disk."""
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 
 class Redactor(Protocol):
@@ -13,22 +14,19 @@ class Redactor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
+class Messages(Struct, frozen=True):
     """A conversation as JSON values."""
 
     values: list[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """A conversation as the content of a transcript: JSONL, or one JSON array."""
 
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptFile:
+class TranscriptFile(Struct, frozen=True):
     """A conversation in a file that somebody else writes: JSONL, or one JSON array."""
 
     path: str
@@ -37,8 +35,7 @@ class TranscriptFile:
 Source = Messages | Lines | TranscriptFile
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """One append-only list of messages.
 
     `content_hash` is defined in `chunks.chained`; `redacted` counts what was taken out of its messages, and
@@ -53,8 +50,7 @@ class Generation:
     malformed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """What came of recording a conversation: a generation up to a message, and how it got there.
 
     The last `appended` messages are new; those before are the ones of the last time. `incomplete` says that the

@@ -5,7 +5,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import UnreadableTranscript
 from backtraild.transcripts.model import Lines, Messages, Source
@@ -16,8 +17,7 @@ PIECE = 1024 * 1024
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """How far a file was taken, and what it looked like up to there."""
 
     file: str  # which one it is, whatever its name
@@ -26,8 +26,7 @@ class Position:
     tail: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The lines of a source. The rest is known when all of them were taken."""
 
     lines: Iterator[bytes]

@@ -1,15 +1,15 @@
 """Which packs to merge, and which to write again without what nobody needs. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 WASTEFUL = 0.25  # from this part of a pack on, what nobody needs is worth a copy of the rest
 MUCH_LARGER = 6  # times: a pack is not copied for the sake of less
 AT_ONCE = 1000  # packs of a kind: more files would take their time to remove, and saves would have to wait
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """A pack in bytes, its index included: all its objects, those that are needed, and a copy of those."""
 
     name: str
@@ -24,8 +24,7 @@ class Pack:
         return self.size - self.live
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """`removed` hold nothing that is needed. Each group becomes one pack."""
 
     removed: tuple[str, ...]

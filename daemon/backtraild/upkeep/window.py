@@ -5,7 +5,8 @@ Kin come one after another, so the best base for an object is nearly always amon
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged
 from backtraild.store.delta import apply_delta
@@ -27,14 +28,12 @@ _SMALL_COMMIT = 4096  # bytes: nearly all are
 _TRIED = 2  # of the objects that have most in common with one, whatever their paths
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     position: int
     material: Material | None  # read when it is needed
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """An object as a change of another one."""
 
     base: int  # its position

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from backtraild.model import Path
 
@@ -21,8 +22,7 @@ class Pending(NamedTuple):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """Dirty paths, taken out to be looked at. `reason` says why everything is suspect, if it is."""
 
     paths: frozenset[Path]

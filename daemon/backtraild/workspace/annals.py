@@ -6,8 +6,9 @@ the number of changes, and none of them depends on a checkpoint that was deleted
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import merge
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged
 from backtraild.model import TREE_MODE, Checkpoint, Entry, FileChange, Path
@@ -19,8 +20,7 @@ from backtraild.workspace.recorder import Recorder
 _FIRST_BATCH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A checkpoint in which a path is not what it was before; `old_path` differs where it was renamed."""
 
     checkpoint: Checkpoint
@@ -30,8 +30,7 @@ class Step:
     new: Entry | None
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     """What a checkpoint holds at the path in question."""
 
     checkpoint: Checkpoint

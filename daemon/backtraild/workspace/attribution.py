@@ -1,8 +1,9 @@
 """Who changed which paths: the changes of checkpoints, divided by the turns in which they were made. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from backtraild.model import Checkpoint, Path
 from backtraild.sessions import Turn
@@ -10,8 +11,7 @@ from backtraild.sessions import Turn
 BEFORE_TURN = "before_turn"  # metadata of a checkpoint that was made because a turn began
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What one checkpoint changed; without a number and a time, what is not saved yet. `session` is for whom it
     was made; nobody for one that was made because a turn began, and holds what came before."""
 

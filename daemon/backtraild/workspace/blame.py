@@ -1,8 +1,9 @@
 """Where each line of a file comes from: the checkpoint, session and turn that brought it in."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import to_text
@@ -13,8 +14,7 @@ from backtraild.workspace.history import History
 from backtraild.workspace.recorder import Recorder
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The checkpoint in which a line appeared, and what is known about it."""
 
     checkpoint: int
@@ -23,8 +23,7 @@ class Origin:
     timestamp: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line without its end; without an origin it is not saved yet. `exact` is False where it was not
     UTF-8 and has U+FFFD in the place of such bytes."""
 
@@ -33,8 +32,7 @@ class Line:
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(Struct, frozen=True):
     """A version's bytes and, line by line, where they come from."""
 
     text: bytes = b""

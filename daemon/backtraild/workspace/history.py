@@ -3,8 +3,10 @@
 import contextlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError, StoreDamaged, UnknownPath, UsageError
 from backtrail.pathtext import to_text
@@ -46,8 +48,7 @@ _BATCH = 100
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Some checkpoints, newest first; `next` is given to the next query where there are more."""
 
     checkpoints: tuple[Checkpoint, ...]

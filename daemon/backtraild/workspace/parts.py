@@ -2,7 +2,8 @@
 
 import contextlib
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged
 from backtraild import durable, formats
@@ -15,8 +16,7 @@ from backtraild.workspace.steps import Steps
 from backtraild.workspace.suspicion import Suspicion
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What saving, reading and restoring share."""
 
     root: bytes

@@ -1,7 +1,8 @@
 """Reading a file of a checkpoint piece by piece, and looking into its folders."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from backtrail.errors import UnknownPath
 from backtrail.pathtext import to_text
@@ -10,8 +11,7 @@ from backtraild.workspace.history import History
 from backtraild.workspace.parts import Parts
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A part of a file's content, or what a folder holds."""
 
     path: Path

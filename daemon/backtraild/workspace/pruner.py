@@ -5,8 +5,9 @@ Only refs and rows go. The space on the disk that nothing holds any more is give
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from backtraild.retention import Candidate, Decision, Ranking, Verdict, believed, decide, rank
 from backtraild.workspace.parts import Parts
@@ -14,8 +15,7 @@ from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.restorer import Restorer
 
 
-@dataclass(frozen=True, slots=True)
-class PruneResult:
+class PruneResult(Struct, frozen=True):
     """What pruning let go, or would let go, and which others stay for which reasons.
 
     `excess` is how many more are protected than the workspace's limit allows.

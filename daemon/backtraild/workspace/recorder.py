@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
+
+from msgspec import Struct
 
 from backtrail.errors import StoreDamaged, StoreFailed, WorkspaceUnavailable
 from backtraild.deputy import Assistance
@@ -32,8 +33,7 @@ from backtraild.workspace.root import Root
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """The disk compared with the newest checkpoint, without saving anything."""
 
     changes: Changes

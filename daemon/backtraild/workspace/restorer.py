@@ -2,8 +2,9 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from backtrail.errors import (
     NothingToDo,

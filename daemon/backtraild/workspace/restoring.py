@@ -1,13 +1,12 @@
 """What a restore did, or would do."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from backtraild.model import Checkpoint, Path
 from backtraild.restore import Conflict
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreResult:
+class RestoreResult(Struct, frozen=True):
     """What a restore did, or would do. `result` is the checkpoint that records the state afterwards.
 
     Of what would be done, `fingerprint` names every path with the content that goes and the one that comes.

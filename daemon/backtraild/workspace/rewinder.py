@@ -1,7 +1,8 @@
 """Going back to a turn of a session: planned from its records, carried out as a restore that says so."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from backtrail.errors import UnknownCheckpoint
 from backtrail.pathtext import to_text

@@ -1,12 +1,12 @@
 """Rewinds as values: what is asked for, what that comes to, and what the checkpoint that records it says."""
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from backtraild.model import Checkpoint, Path
 from backtraild.sessions import Reversal, Session
@@ -33,8 +33,7 @@ class Scope(StrEnum):
         return self is not Scope.FILES
 
 
-@dataclass(frozen=True, slots=True)
-class Rewind:
+class Rewind(Struct, frozen=True):
     """Back to right after a turn of a session, or to right before it. With `only_session`, files that the session
     did not change stay as they are."""
 
@@ -45,8 +44,7 @@ class Rewind:
     only_session: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RewindNote:
+class RewindNote(Struct, frozen=True):
     """What the checkpoint that records a rewind, or the undoing of one, says about the conversation.
 
     `ordinal` is that of the turn that was named, `hidden` and `shown` are those of the turns that are hidden and
@@ -83,8 +81,7 @@ class RewindNote:
         return Reversal(checkpoint, self.hidden, self.shown, self.snapshot)
 
 
-@dataclass(frozen=True, slots=True)
-class RewindPlan:
+class RewindPlan(Struct, frozen=True):
     """What a rewind would do now. `files` is None where no file is to go back, `paths` are those that may."""
 
     note: RewindNote

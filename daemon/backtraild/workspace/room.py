@@ -4,8 +4,9 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from backtrail.amounts import size
 from backtrail.errors import StoreFull
@@ -31,8 +32,7 @@ class Bound(StrEnum):
     FLOOR = "min_free_bytes"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """What could not be written: with it, the store would have had at least so many bytes."""
 
     bound: Bound

@@ -1,7 +1,8 @@
 """Whether the store of a workspace is known to lack something that the disk may still have; time is an argument."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from backtraild.store import Mended
 
@@ -11,8 +12,7 @@ SOON_SECONDS = 3600.0
 LATER_SECONDS = 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Healing:
+class Healing(Struct, frozen=True):
     """What was put right: why it was looked for, what was done, and how many objects the disk still had."""
 
     reason: str
@@ -20,8 +20,7 @@ class Healing:
     objects: int
 
 
-@dataclass(frozen=True, slots=True)
-class _InVain:
+class _InVain(Struct, frozen=True):
     """A look at everything that found nothing to put right: when, with which tree, and what it was made for."""
 
     at: float
@@ -29,8 +28,7 @@ class _InVain:
     damage: frozenset[str]
 
 
-@dataclass(slots=True)
-class Suspicion:
+class Suspicion(Struct):
     """What was met that calls for healing, and what came of it; shared by the parts of one workspace.
 
     `partial` says that the stat table lacks files of the newest checkpoint, because their folder can't be read: only

@@ -1,7 +1,8 @@
 """The log of one file or folder: its versions with status, size and line counts, page by page."""
 
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from backtrail.errors import UnknownPath, UsageError
 from backtrail.pathtext import from_text, to_text
@@ -11,8 +12,7 @@ from backtraild.workspace.annals import Annals, Step
 from backtraild.workspace.parts import Parts
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A path as one checkpoint left it: `oid` is its content, or a folder's tree; None where it is gone.
 
     A folder has no size. Line counts are None where lines make no sense or are too many to be counted.
@@ -28,8 +28,7 @@ class Version:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class VersionPage:
+class VersionPage(Struct, frozen=True):
     """Some versions, newest first; `next` is given to the next question where there are more."""
 
     versions: tuple[Version, ...]

@@ -1,9 +1,9 @@
 """Which packs are merged, told apart from merging them."""
 
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from backtraild.upkeep.plan import Pack, plan
 

@@ -1,11 +1,11 @@
 """Lists of checkpoints: the right ones, newest first, each once, over any number of pages."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from backtrail.errors import UsageError
 from backtraild.model import Checkpoint, Kind

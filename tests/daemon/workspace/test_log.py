@@ -1,12 +1,12 @@
 """The log of one file or folder: every version that is left, each once, at a cost that follows their number."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from backtrail.errors import UnknownPath, UsageError
 from backtraild.model import FILE_MODE, Change, Entry, FileChange, Kind, Status

@@ -2,9 +2,9 @@
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from backtrail.cli.browse import editing, model
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from backtrail.cli.browse.fullscreen import FullScreen
 
 
-@dataclass(frozen=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """A prompt to be sent again, and what going back to before it did."""
 
     prompt: str

@@ -1,9 +1,11 @@
 """What is looked at, and what a key does to it. Pure: what the daemon or an editor has to do is told as a wish."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from backtrail.cli.browse import layout
 from backtrail.session_values import RewindResult, Session, Turn
@@ -32,8 +34,7 @@ class Wish(Enum):
     LEAVE = "leave the screen"
 
 
-@dataclass(frozen=True)
-class State:
+class State(Struct, frozen=True):
     """Everything that decides about what is drawn; `changed` says how many files a checkpoint changed."""
 
     session: Session
