@@ -242,11 +242,11 @@ class Worker:
         if keeper is None or housekeeper is None:
             return None
         keeper.tell_new()
+        if self._is_idle:
+            self._foresee(keeper)
         keeper.workspace.settle()
         keeper.watch_new_folders()
         housekeeper.keep_limits()
-        if self._is_idle:
-            self._foresee(keeper)
         timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle, stop=lambda: self._stopping)
         timer = min(timer, housekeeper.run(now, idle=self._is_idle))
         pending = self._dirt.peek()

@@ -12,6 +12,7 @@ from backtrail.errors import NothingToDo, WorkspaceUnavailable
 from backtraild import courtesy, timers, worker
 from backtraild.keeper import Keeper
 from backtraild.model import Intent
+from backtraild.worker import Worker
 from backtraild.workspace.history import History
 from support.serving import Site, desk
 from support.watching import eventually
@@ -70,17 +71,17 @@ def test_an_idle_worker_makes_the_diff_of_its_last_checkpoint_ahead(site: Site):
 
 def test_nothing_is_made_ahead_while_somebody_waits(site: Site, monkeypatch: pytest.MonkeyPatch):
     """A question that may never come does not stand before one that has come."""
-    worker, done = site.desk.service.worker(site.id), list[str]()
-    plain = Keeper.watch_new_folders
+    done: list[str] = []
+    plain = Worker._tend
 
-    def watch(keeper: Keeper) -> None:
+    def tend(worker: Worker) -> float | None:
         """What a worker does of its own accord, and just now somebody asks for something: three times in a row."""
-        plain(keeper)
         if len(done) < 3:
             worker.ask(lambda _: done.append("answered"))
+        return plain(worker)
 
     site.wait_until_settled()
-    monkeypatch.setattr(Keeper, "watch_new_folders", watch)
+    monkeypatch.setattr(Worker, "_tend", tend)
     monkeypatch.setattr(History, "foresee", lambda _: done.append("ahead"))
     site.desk.service.save(site.id, allow_empty=True)
     eventually(lambda: "ahead" in done)
