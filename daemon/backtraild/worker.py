@@ -244,7 +244,7 @@ class Worker:
         keeper.tell_new()
         if self._is_idle:
             self._foresee(keeper)
-        keeper.workspace.settle()
+        keeper.workspace.settle(lambda: not self._inbox.is_empty)
         keeper.watch_new_folders()
         housekeeper.keep_limits()
         timer = self._timers.run(keeper, self._dirt, now, idle=self._is_idle, stop=lambda: self._stopping)

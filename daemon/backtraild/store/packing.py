@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from backtraild import blanks, durable
 from backtraild.blanks import Blanks
@@ -74,7 +74,7 @@ class Packing:
         self.use(*self._wanted.pop(pack, ()))
 
     def pledge(self, pack: PackWriter) -> bool:
-        """The same, with one sync where the pack is small; `settle` and `redeem` do the rest. False if it is not."""
+        """The same, with one sync where the pack is small; `settling` and `redeem` do the rest. False if it is not."""
         self._remove_unwanted()
         if not pack.may_be_pledged:
             self.finish(pack)
@@ -102,10 +102,16 @@ class Packing:
         """Would a start take noticeably longer if there were any more?"""
         return len(self._pledges) >= MOST_PLEDGES
 
-    def settle(self) -> None:
-        """Make durable what nobody waited for: indexes and names of the newest packs, and of files made ahead."""
-        self._sync_indexes()
+    def settling(self) -> Iterator[None]:
+        """Make durable what nobody waited for: indexes and names of the newest packs, and of files made ahead.
+
+        It stops before each sync, so that whoever comes waits for no more than one.
+        """
+        while self._unsynced:
+            yield
+            self._sync_index()
         if self._blanks.restock() or not self._is_synced:
+            yield
             self._sync_names()
 
     def redeem(self, *, for_good: bool = False) -> None:
@@ -129,14 +135,13 @@ class Packing:
 
     def _leave_unsynced(self, index: str) -> None:
         self._unsynced.append(index)
-        if len(self._unsynced) > MOST_UNSYNCED:
-            self._sync_indexes()
+        while len(self._unsynced) > MOST_UNSYNCED:
+            self._sync_index()
 
-    def _sync_indexes(self) -> None:
-        while self._unsynced:
-            with contextlib.suppress(FileNotFoundError):  # merged into another one meanwhile
-                durable.sync_file(self._unsynced[-1])
-            self._unsynced.pop()
+    def _sync_index(self) -> None:
+        with contextlib.suppress(FileNotFoundError):  # merged into another one meanwhile
+            durable.sync_file(self._unsynced[0])
+        self._unsynced.pop(0)
 
     def _sync_names(self) -> None:
         durable.sync_folder(self._folder)

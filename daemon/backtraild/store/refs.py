@@ -120,36 +120,40 @@ class Refs:
         return durable.Replacement(path, hex_id.encode() + b"\n", blank=self._blanks.take(0o600))
 
     def show(self, name: str, ref: durable.Replacement, hex_id: str) -> None:
-        """Put a prepared ref in place, durable with the next `settle`."""
+        """Put a prepared ref in place, durable once it is settled."""
         ref.show()
         self._unsynced[name] = hex_id
 
     def confirm(self, name: str, hex_id: str) -> None:
-        """Have a ref be durable, as it is or anew, with the next `settle`."""
+        """Have a ref be durable, as it is or anew, once it is settled."""
         if self.read(name) != hex_id:
             self.write(name, hex_id)
         self._unsynced[name] = hex_id
 
-    def settle(self) -> None:
-        """Make durable what was only shown, and files ahead for what comes next."""
-        if self._unsynced:
-            try:
-                self._sync()
-            except BaseException:
-                self._has_failed = True
-                raise
-            self._unsynced, self._has_failed = {}, False
+    def settling(self) -> Iterator[None]:
+        """Make durable what was only shown, and files ahead for what comes next. Stops before each sync."""
+        for name, hex_id in list(self._unsynced.items()):
+            yield
+            self._sync(self._sync_one, name, hex_id)
+        for folder in {os.path.dirname(name) for name in self._unsynced}:
+            yield
+            self._sync(durable.sync_folder, self._path(folder))
+        self._unsynced, self._has_failed = {}, False
         self._blanks.restock()
 
-    def _sync(self) -> None:
-        for name, hex_id in self._unsynced.items():
-            # The kernel tells of a write that failed only once: the next sync says nothing of it.
-            if self._has_failed:
-                self.write(name, hex_id)
-            with contextlib.suppress(FileNotFoundError):  # in the packed file by now, which is durable
-                durable.sync_file(self._path(name))
-        for folder in {os.path.dirname(name) for name in self._unsynced}:
-            durable.sync_folder(self._path(folder))
+    def _sync(self, sync: Callable[..., None], *what: str) -> None:
+        try:
+            sync(*what)
+        except BaseException:
+            self._has_failed = True
+            raise
+
+    def _sync_one(self, name: str, hex_id: str) -> None:
+        # The kernel tells of a write that failed only once: the next sync says nothing of it.
+        if self._has_failed:
+            self.write(name, hex_id)
+        with contextlib.suppress(FileNotFoundError):  # in the packed file by now, which is durable
+            durable.sync_file(self._path(name))
 
     def delete(self, name: str) -> None:
         """Remove a ref, loose and packed; it stays removed after a power cut."""

@@ -3,7 +3,8 @@
 import contextlib
 import os
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -153,10 +154,16 @@ class Store:
         self.settle()
         return self._begin_upkeep()
 
-    def settle(self) -> None:
-        """Do what no answer waits for: make durable what would be made again after a power cut, and sweep."""
+    def settle(self, is_asked: Callable[[], bool] = lambda: False) -> None:
+        """Do what no answer waits for: make durable what would be made again after a power cut, and sweep.
+
+        Once somebody asks for something, the rest is left for the next time.
+        """
         with failing("written"):
-            self._settle()
+            for _ in self._settling():
+                if is_asked():
+                    return
+            self._packing.redeem()
         if self._has_trash:
             self._has_trash = False
             self.sweep_soon()
@@ -339,9 +346,12 @@ class Store:
             self._keep_spare()
 
     def _settle(self, *, for_good: bool = False) -> None:
-        self._packing.settle()
-        self._refs.settle()
+        deque(self._settling(), maxlen=0)
         self._packing.redeem(for_good=for_good)
+
+    def _settling(self) -> Iterator[None]:
+        yield from self._packing.settling()
+        yield from self._refs.settling()
 
     def _redeem(self, found: Sequence[Pledged]) -> None:
         """Have checkpoints be durable in every respect that a power cut or a kill found pledged."""
@@ -349,7 +359,7 @@ class Store:
             name = f"{CHECKPOINTS}/{number}"
             if self._refs.read(name) in (None, commit_id):
                 self._refs.confirm(name, commit_id)
-        self._refs.settle()
+        deque(self._refs.settling(), maxlen=0)
         for each in found:
             os.unlink(each.path)
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from backtrail.errors import BacktrailError, NothingToDo
@@ -87,10 +87,10 @@ class Workspace:
         self.made_for = self._recorder.made_for
         self.restored_for = self._restorer.done_for
 
-    def settle(self) -> None:
-        """Do what no answer waits for."""
+    def settle(self, is_asked: Callable[[], bool] = lambda: False) -> None:
+        """Do what no answer waits for, until somebody asks for something."""
         self._recorder.list_new()
-        self.store.settle()
+        self.store.settle(is_asked)
 
     def close(self) -> None:
         """Let go of the store."""

@@ -121,6 +121,33 @@ def test_what_is_settled_is_pledged_no_more(store: Store, git_dir: Path) -> None
     assert pledges(git_dir) == []
 
 
+@pytest.mark.parametrize("wanted", [0, 1, 2])
+def test_who_asks_meanwhile_waits_for_one_sync_at_most(
+    store: Store, git_dir: Path, monkeypatch: pytest.MonkeyPatch, wanted: int
+) -> None:
+    """An agent saves again at once, and on a busy disk each sync takes milliseconds."""
+    made = save(store, {b"a": b"second"})
+    syncs: list[int] = []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (syncs.append(descriptor), sync(descriptor)))
+    store.settle(lambda: len(syncs) >= wanted)
+    assert len(syncs) == wanted
+    assert len(pledges(git_dir)) == 1  # it is durable in every respect only once all is synced
+    ref(git_dir, 2).unlink()
+    assert Store(str(git_dir)).get(2).id == made.id
+
+
+def test_what_was_put_off_is_settled_the_next_time(store: Store, git_dir: Path) -> None:
+    """However often somebody asked."""
+    for number in range(3):
+        save(store, {b"a": b"%d" % number})
+        store.settle(lambda: True)
+    assert len(pledges(git_dir)) == 3
+    store.settle()
+    assert pledges(git_dir) == []
+    fsck(git_dir)
+
+
 def test_a_deleted_checkpoint_stays_deleted_whatever_a_power_cut_brings_back(
     store: Store, git_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
