@@ -238,6 +238,12 @@ class Store:
                 pack.add(ObjectType.TREE, b"")
         return tree
 
+    def reuse_tree(self, pack: PackWriter, tree: str) -> ObjectId:
+        """Have the next checkpoint hold a tree that an earlier one holds; its id."""
+        oid = bytes.fromhex(tree)
+        self._packing.want(pack, (oid,))
+        return oid
+
     def commit(self, pack: PackWriter, tree: ObjectId, draft: record.Draft) -> Checkpoint:
         """Make a checkpoint; when this returns, it survives a power cut."""
         number = self._highest + 1

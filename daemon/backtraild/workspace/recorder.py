@@ -300,7 +300,10 @@ class Recorder:
     ) -> Checkpoint:
         parts = self._parts
         content: ContentSource = PendingContent(pack, parts.store.objects)
-        if healer is None:
+        known = parts.steps.leading_to(base, changes)
+        if healer is None and known is not None:
+            tree = parts.store.reuse_tree(pack, known)
+        elif healer is None:
             tree = parts.store.write_tree(pack, base, changes)
         else:
             tree, content = healer.tree(pack), ForgivingContent(content)

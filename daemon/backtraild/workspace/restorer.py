@@ -185,7 +185,8 @@ class Restorer:
         self.recover()  # an earlier one may be in place but not yet recorded
         self._reversals.catch_up()
         saved = self._save_before(target, dirty, allow_empty=False)
-        plan = self._remedy.healed(lambda: self._plan(target, self._changes_to(target), paths))
+        before, changes = self._remedy.healed(lambda: self._step_to(target))
+        plan = self._remedy.healed(lambda: self._plan(target, changes, paths))
         if plan.is_empty and REWIND not in note:
             return result_of(target, saved, None, expected_outcome(plan), dry_run=False)
         # Even where nothing was new to save, the state before gets a checkpoint of its own for `undo`.
@@ -202,7 +203,8 @@ class Restorer:
 
         parts = self._parts
         # Damage is met before the first byte is written: the same plan can be tried again.
-        with parts.store.objects.remembering():  # what is written is told line by line as well
+        # What is written is told line by line as well, and if it is all that differs, its tree is known.
+        with parts.store.objects.remembering(), parts.steps.expecting(before, changes, target.tree):
             outcome = self._remedy.healed(lambda: self._apply(plan, context, record))
         if plan.is_empty:
             record(outcome)  # a rewind in which no file differs
@@ -230,8 +232,10 @@ class Restorer:
         self._is_over = True
         return done
 
-    def _changes_to(self, target: Checkpoint) -> Changes:
-        return self._parts.changes_between(self._parts.store.newest_tree(), target.tree)
+    def _step_to(self, target: Checkpoint) -> tuple[str | None, Changes]:
+        """The tree of the newest checkpoint, and how that of another one differs from it."""
+        newest = self._parts.store.newest_tree()
+        return newest, self._parts.changes_between(newest, target.tree)
 
     def _record_only(self, dirty: Iterable[Path] | None, note: Mapping[str, Any]) -> RestoreResult:
         """A checkpoint that changes no file, for what happens to a conversation alone."""

@@ -3,6 +3,9 @@
 Trees are known by their ids, and the same two differ the same for ever.
 """
 
+import contextlib
+from collections.abc import Iterator
+
 from backtraild.model import Changes
 from backtraild.store import Kept
 
@@ -20,6 +23,22 @@ class Steps:
 
     def __init__(self) -> None:
         self._kept: Kept[_Trees, Changes] = Kept(KEPT_BYTES)
+        self._expected: tuple[str | None, Changes, str] | None = None
+
+    @contextlib.contextmanager
+    def expecting(self, old: str | None, changes: Changes, new: str) -> Iterator[None]:
+        """In this block somebody is about to make a step, of any size, that leads from one tree to another."""
+        self._expected = old, changes, new
+        try:
+            yield
+        finally:
+            self._expected = None
+
+    def leading_to(self, old: str | None, changes: Changes) -> str | None:
+        """The tree that is expected of these changes, if it was them and no others that were expected."""
+        if self._expected is None or self._expected[:2] != (old, changes):
+            return None
+        return self._expected[2]
 
     def between(self, old: str | None, new: str) -> Changes | None:
         """How the second tree differs from the first, if that is known."""

@@ -88,3 +88,34 @@ def test_a_save_that_healed_the_store_remembers_nothing(project: Project):
     project.write("file", b"2\n")
     project.workspace._parts.suspicion.raise_for("damage was met")
     assert remembered(project, project.save()) is None
+
+
+def test_a_restore_of_everything_leads_to_a_tree_that_is_known(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+):
+    """Of ten thousand files that went back, thousands of folders would be put together again in vain."""
+    for name in ("folder/one", "folder/two", "three"):
+        project.write(name, b"1\n")
+    first = project.workspace.start()
+    project.write("folder/one", b"2\n")
+    (project.root / "three").unlink()
+    project.save()
+    monkeypatch.setattr(trees, "rebuild", lambda *_: pytest.fail("a tree was put together"))
+    done = project.workspace.restore("1").result
+    assert done is not None
+    assert done.tree == first.tree
+    assert remembered(project, done) == compared(project, done)
+
+
+def test_a_restore_of_some_paths_leads_to_a_tree_of_its_own(project: Project):
+    """What is known of all that differs says nothing about a part of it."""
+    for name in ("one", "two"):
+        project.write(name, b"1\n")
+    first = project.workspace.start()
+    for name in ("one", "two"):
+        project.write(name, b"2\n")
+    second = project.save()
+    done = project.workspace.restore("1", [b"one"]).result
+    assert done is not None
+    assert done.tree not in (first.tree, second.tree)
+    assert set(compared(project, done)) == {b"one"}
