@@ -11,6 +11,7 @@ from bench.peers import GIT
 from bench.sample import Sample, sample
 
 WHAT = "save of one changed file, durable"
+IN_A_ROW = "the same at once after the answer to the one before"
 SYNC_IS = "one write + fsync"
 BAR, SYNC_BAR = 150, 20
 
@@ -31,6 +32,7 @@ def figures(course: Course) -> Iterator[Figure]:
         name="P1", what=WHAT, ours=times.ours, peer=syncs, peer_is=SYNC_IS, bar=at_most_times(SYNC_BAR)
     )
     yield from beside_others("P1", WHAT, times, course.main)
+    yield Figure(name="P1", what=IN_A_ROW, ours=saves_in_a_row(course.main, course.effort.saves))
 
 
 def saves(ground: Ground, rounds: int, others_every: int) -> tuple[Times, Sample]:
@@ -44,6 +46,15 @@ def saves(ground: Ground, rounds: int, others_every: int) -> tuple[Times, Sample
             for name, peer in ground.others:
                 ground.time(name, peer.snapshot, times)
     return times, sample(syncs)
+
+
+def saves_in_a_row(ground: Ground, rounds: int) -> Sample:
+    """Without a rest: each has to wait for what the one before has left until nobody waits."""
+    times = Times()
+    for _ in range(rounds):
+        ground.edits.make()
+        times.add_ours(seconds(lambda: ground.workspace.save("bench")))
+    return times.ours
 
 
 def one_save(ground: Ground) -> float:
