@@ -19,8 +19,8 @@ _METHOD = (
     "were measured in the same run, in turns, on the same tree, ours through the client and a daemon. Medians, unless "
     "said otherwise; in brackets the smallest and the largest of all n repetitions, of which none is left out. The "
     "samples are in `results.json`. What Backtrail acknowledges is on the disk; most peers leave that to the system. "
-    "Before a peer's turn Backtrail rests for 20 ms, in which it does what it leaves until nobody waits, such as the rest "
-    "of a save's syncs; the last row of P1 is without such rests."
+    "Before a peer's turn Backtrail rests for 20 ms, in which it does what it leaves until nobody waits, such as the "
+    "rest of a save's syncs; the last row of P1 is without such rests."
 )
 _UNREACHED = "**not reached**"
 
