@@ -18,19 +18,17 @@ from backtraild.store.kept import Kept
 from backtraild.store.lost import newest_unheld
 from backtraild.store.making import make_empty
 from backtraild.store.named import NamedTrees
+from backtraild.store.numbering import Numbering
 from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import PackWriter
 from backtraild.store.packing import Packing, Room
+from backtraild.store.pins import Pins
 from backtraild.store.pledges import Pledged
 from backtraild.store.reader import Objects
-from backtraild.store.refs import CHECKPOINTS, HIGHEST_NUMBER, Refs, numbers_among
+from backtraild.store.refs import CHECKPOINTS, Refs, numbers_among
 from backtraild.store.turnover import Turnover
 
 DECODED_BYTES = 1024 * 1024  # of commits; what is made of them takes about four times as much
-PINNED = "refs/pinned"
-HIGHEST = "refs/backtrail/highest"  # a blob with the highest number ever given out, once that one is deleted
-
-_NO_NUMBER = "Backtrail never came so far: somebody else wrote it. Begin a store anew with `unwatch --purge`."
 
 
 class Store:
@@ -57,8 +55,8 @@ class Store:
             self.named = NamedTrees(git_dir, self.objects, self._refs, self._packing)
             turnover = Turnover(git_dir, self._pack_folder, self._packing, self.objects, self._refs)
             self.numbers = sorted(numbers_among(self._refs.names(CHECKPOINTS)))
-            self._pinned = set(self._refs.names(PINNED))
-            self._highest = max(self._deleted_highest(), self.numbers[-1] if self.numbers else 0)
+            self._pins = Pins(self._refs)
+            self._numbering = Numbering(self._refs, self._packing, self.objects, self.newest or 0)
         self._begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
         self.abandon_upkeep, self.trash = turnover.abandon, turnover.trash
         self.sweep, self.sweep_soon = turnover.sweep, turnover.sweep_soon
@@ -80,7 +78,7 @@ class Store:
     @property
     def pinned(self) -> frozenset[int]:
         """The checkpoints that are protected from retention."""
-        return frozenset(numbers_among(self._pinned))
+        return self._pins.numbers
 
     @property
     def pack_bytes(self) -> int:
@@ -195,21 +193,14 @@ class Store:
             self._refs.write(f"{CHECKPOINTS}/{number}", commit_id)
         if not self.has(number):
             insort(self.numbers, number)
-        self._highest = max(self._highest, number)
+        self._numbering.taken(number)
         return True
 
     def mend_pins(self) -> list[int]:
         """Let pins hold their checkpoints' commits again; those that did not."""
-        mended = []
         with failing("mended"):
             self._refs.drop_garbled()  # git reads no ref at all because of them
-        for number in sorted(self.pinned.intersection(self.numbers)):
-            commit_id = self.commit_of(number)
-            with failing("mended"):
-                if commit_id is not None and self._refs.read(f"{PINNED}/{number}") != commit_id:
-                    self._refs.write(f"{PINNED}/{number}", commit_id)
-                    mended.append(number)
-        return mended
+            return self._pins.mend(self.numbers, self.commit_of)
 
     def lost_commits(self, numbers: Collection[int]) -> dict[int, str]:
         """The newest commit for each of these checkpoints that no reference holds. Looks at every object."""
@@ -246,9 +237,7 @@ class Store:
 
     def commit(self, pack: PackWriter, tree: ObjectId, draft: record.Draft) -> Checkpoint:
         """Make a checkpoint; when this returns, it survives a power cut."""
-        number = self._highest + 1
-        if number > HIGHEST_NUMBER:
-            raise StoreFailed(f"There is no number left after checkpoint {self._highest}.", _NO_NUMBER)
+        number = self._numbering.next()
         content = record.encode(number, tree, draft)
         with failing("written"):
             if self._packing.has_many_pledges:
@@ -263,7 +252,7 @@ class Store:
                 ref.abandon()
                 self._packing.withdraw(pack)
                 raise
-        self._highest = number
+        self._numbering.taken(number)
         self._newest_tree = number, tree.hex()
         self.numbers.append(number)
         return self._decode(commit_id, content)
@@ -292,15 +281,13 @@ class Store:
         """Protect a checkpoint from retention."""
         commit_id = self._commit_id(number)
         with failing("changed"):
-            self._refs.write(f"{PINNED}/{number}", commit_id)
-        self._pinned.add(str(number))
+            self._pins.add(number, commit_id)
 
     def unpin(self, number: int) -> None:
         """Take the protection back; harmless if there was none."""
         self._require(number)
         with failing("changed"):
-            self._refs.delete(f"{PINNED}/{number}")
-        self._pinned.discard(str(number))
+            self._pins.remove(number)
 
     def _decode(self, commit_id: str, content: bytes) -> Checkpoint:
         checkpoint = record.decode(commit_id, content, pinned=False)
@@ -310,7 +297,7 @@ class Store:
     def _of_number(self, number: int, checkpoint: Checkpoint) -> Checkpoint:
         if checkpoint.number != number:
             raise _damaged_reference(number)
-        return replace(checkpoint, pinned=True) if str(number) in self._pinned else checkpoint
+        return replace(checkpoint, pinned=True) if self._pins.hold(number) else checkpoint
 
     def _require(self, number: int) -> None:
         if not self.has(number):
@@ -370,33 +357,14 @@ class Store:
             os.unlink(each.path)
 
     def _let_go(self, going: set[int]) -> None:
-        if self._highest in going:
-            self._remember_highest(self._highest)
+        self._numbering.outlive(going)
         # Pins go first: without its checkpoint, one would keep what it holds for ever.
-        self._refs.delete_many([f"{PINNED}/{number}" for number in going if str(number) in self._pinned])
-        self._pinned.difference_update(map(str, going))
+        self._pins.remove_many(going)
         self._refs.delete_many([f"{CHECKPOINTS}/{number}" for number in sorted(going)])
 
     def _keep_spare(self) -> None:
         """Deleting writes, too: a small pack, and what is left of the packed refs."""
         self._spare.keep(self._refs.packed_size)
-
-    def _remember_highest(self, number: int) -> None:
-        pack = self._packing.begin_small()
-        try:
-            oid = pack.add_blob(b"%d\n" % number)
-            self._packing.finish(pack)
-        finally:
-            pack.abandon()
-        self._refs.write(HIGHEST, oid.hex())
-
-    def _deleted_highest(self) -> int:
-        oid = self._refs.read(HIGHEST)
-        try:
-            highest = 0 if oid is None else int(self.objects.read_blob(bytes.fromhex(oid)))
-            return highest if 0 <= highest <= HIGHEST_NUMBER else 0
-        except (StoreDamaged, ValueError):  # a lost count is no reason to keep all checkpoints locked in
-            return 0
 
 
 def _damaged_reference(number: int) -> StoreDamaged:

@@ -15,9 +15,10 @@ from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import Path
 from backtraild.store import mending, record
 from backtraild.store.examiner import SOUND, UNLISTED, Examiner, Stopped
+from backtraild.store.numbering import HIGHEST
+from backtraild.store.pins import PINNED
 from backtraild.store.reader import Objects
 from backtraild.store.refs import CHECKPOINTS, Refs, numbers_among
-from backtraild.store.repository import HIGHEST, PINNED
 
 # Where sessions and what was said in them hang.
 CONVERSATIONS = ("refs/sessions", "refs/transcripts")
