@@ -29,8 +29,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setattr(housekeeper, "CALM_SECONDS", 3600.0)
     monkeypatch.setattr(housekeeper, "BEGIN_SECONDS", 3600.0)
     monkeypatch.setattr(repository, "DECODED_BYTES", 2_000)
-    for module, name in ((steps, "KEPT_BYTES"), (comparisons, "KEPT_BYTES"), (history, "DIFFS_BYTES")):
-        monkeypatch.setattr(module, name, 20_000)
+    monkeypatch.setattr(steps, "KEPT_BYTES", 20_000)
+    # How many are made ahead depends on the moments in which nobody asks for anything: there is room for one or two.
+    for module, name in ((comparisons, "KEPT_BYTES"), (history, "DIFFS_BYTES")):
+        monkeypatch.setattr(module, name, 1_500)
     with desk(tmp_path, auto_checkpoint=False, max_checkpoints=KEPT) as at:
         yield at.watch()
 
