@@ -45,7 +45,7 @@ class Packing:
         self._unsynced: list[str] = []
         self._pledges: list[str] = []
         self._unwanted: list[str] = []
-        self._is_synced = True  # the names of all packs are durable
+        self._is_synced = True  # the names of all packs, and of files made ahead, are durable
         self._has_redeemed = False  # and a power cut may bring back a pledge
         self._blanks = Blanks(folder)
         self.discard_blanks = self._blanks.discard
@@ -110,7 +110,9 @@ class Packing:
         while self._unsynced:
             yield
             self._sync_index()
-        if self._blanks.restock() or not self._is_synced:
+        if self._blanks.restock():
+            self._is_synced = False  # also if somebody asks now, and the rest is put off
+        if not self._is_synced:
             yield
             self._sync_names()
 

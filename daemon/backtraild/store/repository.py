@@ -3,7 +3,6 @@
 import contextlib
 import os
 from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -339,7 +338,8 @@ class Store:
             self._keep_spare()
 
     def _settle(self, *, for_good: bool = False) -> None:
-        deque(self._settling(), maxlen=0)
+        for _ in self._settling():
+            pass  # whoever waits, waits for all of it
         self._packing.redeem(for_good=for_good)
 
     def _settling(self) -> Iterator[None]:
@@ -352,7 +352,8 @@ class Store:
             name = f"{CHECKPOINTS}/{number}"
             if self._refs.read(name) in (None, commit_id):
                 self._refs.confirm(name, commit_id)
-        deque(self._refs.settling(), maxlen=0)
+        for _ in self._refs.settling():
+            pass  # nobody can ask for anything yet
         for each in found:
             os.unlink(each.path)
 

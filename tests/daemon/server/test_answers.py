@@ -1,15 +1,20 @@
 """Answers are sent by whoever made them, and nobody goes unheard because of that."""
 
+import select
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import zmq
 
 from backtrail import protocol
+from backtraild.server import loop
 from backtraild.server.deliveries import Deliveries
 from backtraild.server.ledger import Ticket
 from support.answering import Answering, answering
+from support.watching import eventually
 
 ASKING, QUESTIONS = 4, 300
 
@@ -37,6 +42,52 @@ def test_the_thread_that_has_an_answer_sends_it(server: Answering, monkeypatch: 
         assert wire.result("ping")
         assert wire.result("list", workspace=workspace)["checkpoints"]
     assert senders == ["sockets", f"worker {workspace}"]
+
+
+class Deaf:
+    """Waits like the real one, but hears nothing of requests: as if another thread had been told of all of them."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._registered = 0
+        self.poll = self._poll.poll
+
+    def register(self, descriptor: int, events: int) -> None:
+        """Those who want to come in, requests, and errands, in this order."""
+        self._registered += 1
+        if self._registered != 2:
+            self._poll.register(descriptor, events)
+
+
+def test_whoever_sends_an_answer_lets_the_loop_know_of_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """ZeroMQ tells one thread of a message; if that was the one that sends, the request would wait for ever."""
+    monkeypatch.setattr(protocol, "HEARTBEAT_SECONDS", 600.0)
+    monkeypatch.setattr(loop, "select", SimpleNamespace(poll=Deaf, POLLIN=select.POLLIN))
+    with (
+        answering(tmp_path, auto_checkpoint=False) as server,
+        server.wire() as first,
+        server.wire() as second,
+    ):
+        workspace = server.watch(a="content")
+        with server.busy(workspace):
+            first.send("list", workspace=workspace)
+            eventually(lambda: waits(server))
+            server.server._outbox.wake()
+            eventually(lambda: not waits(server))  # the worker has it
+            second.send("ping")
+            eventually(lambda: waits(server))
+        assert "result" in first.receive()
+        assert "result" in second.receive()
+
+
+def waits(server: Answering) -> bool:
+    """Is there a request that nobody has taken?"""
+    found = server.server._loop
+    assert found is not None
+    with found._at_sockets:
+        return bool(found._sockets.requests.events & zmq.POLLIN)
 
 
 def test_a_request_that_comes_while_others_are_answered_is_heard_at_once(server: Answering):

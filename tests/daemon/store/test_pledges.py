@@ -137,6 +137,22 @@ def test_who_asks_meanwhile_waits_for_one_sync_at_most(
     assert Store(str(git_dir)).get(2).id == made.id
 
 
+def test_files_made_ahead_last_also_if_their_sync_was_put_off(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A save into a file whose name may be lost has to sync the folder as well, and so waits for two syncs."""
+    store.delete(1)  # makes a pack that is no checkpoint's, and so takes files without a pledge
+    syncs: list[int] = []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (syncs.append(descriptor), sync(descriptor)))
+    store.settle(lambda: len(syncs) == 1)  # of that pack's index; the next one would be of the names
+    assert len(syncs) == 1
+    store.settle()
+    syncs.clear()
+    save(store, {b"a": b"second"})
+    assert len(syncs) == 1
+
+
 def test_what_was_put_off_is_settled_the_next_time(store: Store, git_dir: Path) -> None:
     """However often somebody asked."""
     for number in range(3):
