@@ -54,6 +54,7 @@ class Keeper:
         redactor: Redactor,
     ) -> None:
         self._entry = entry
+        self._hub = hub
         self._health = health
         self._dirt = dirt
         self._restraint = Restraint(Pace(entry.config.quiet, entry.config.patience))
@@ -85,25 +86,40 @@ class Keeper:
         """
         self.tell_new()
         self.workspace.check_root()
-        with self._observer.until(stop), self._taken():
+        with self._observer.until(stop), self._taken() as taken:
+            hints = self._scouted(taken, stop)
             if self.workspace.history.newest() is None:
                 baseline = self.workspace.start(force=force)
                 self._done(baseline)
                 self.tell("initialized", baseline.number, None, {"files": baseline.files_changed_count})
-            elif not automatic or not self._caught_up(circumstance):
-                self.workspace.enter_folder(b"")
-                self._dirt.mark_everything(f"changes were possible {circumstance}")
+            elif not automatic or not self._caught_up(circumstance, hints):
+                self._put_off(circumstance, hints)
         self._look_at_everything = False
         self._done(None)
 
-    def _caught_up(self, circumstance: str) -> bool:
+    def _scouted(self, taken: Taken, stop: Callable[[], bool]) -> frozenset[Path] | None:
+        """What may have changed, if scouts were sent out and can be relied on; None is everything."""
+        with self._hub.report(self._entry.id, stop) as report:
+            hints = None if report is None or taken.reason else self.workspace.hints(report)
+        return None if hints is None else hints | taken.paths
+
+    def _caught_up(self, circumstance: str, dirty: frozenset[Path] | None) -> bool:
         """Save what changed while nobody watched; False if there is no room for it, which may change."""
         intent = Intent(Kind.AUTO, metadata={"catch_up": True}, circumstance=circumstance)
         try:
-            self._saved(intent, None)
+            self._saved(intent, dirty)
         except StoreFull:
             return False
         return True
+
+    def _put_off(self, circumstance: str, dirty: frozenset[Path] | None) -> None:
+        """What changed while nobody watched waits for the next checkpoint; changes from now on are noticed."""
+        if dirty is None:
+            self.workspace.enter_folder(b"")
+            self._dirt.mark_everything(f"changes were possible {circumstance}")
+            return
+        for path in dirty:
+            self._dirt.mark(path)
 
     def save(self, intent: Intent, *, allow_empty: bool = False, full: bool = False) -> Checkpoint:
         """A checkpoint with every write that finished before the call; NothingToDo if that changed nothing.

@@ -25,6 +25,7 @@ from backtraild.model import Event, Job, Progress, WorkspaceConfig
 from backtraild.redaction import Redactor
 from backtraild.registry import Registered, Registry, workspace_id
 from backtraild.requests import Action
+from backtraild.scouts.gathering import Scouts
 from backtraild.state import EventLog
 from backtraild.status import StatusReader, WorkspaceStatus
 from backtraild.suspend import SuspendWatch, seconds_asleep
@@ -44,6 +45,7 @@ class Roster(Asking):
         publish: Callable[[Event], None] = lambda _: None,
         progress: Callable[[Progress], None] = lambda _: None,
         asleep: Callable[[], float] = seconds_asleep,
+        scouts: Scouts | None = None,
     ) -> None:
         self._places = places
         self._progress = progress
@@ -54,7 +56,7 @@ class Roster(Asking):
         self._admission = Admission(places, self._registry)
         self.log = EventLog(str(places.event_log), publish)
         try:
-            self._hub = Hub(str(places.cookies))
+            self._hub = Hub(str(places.cookies), scouts)
         except OSError as error:
             self.log.close()
             raise StoreFailed(

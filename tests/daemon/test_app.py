@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from backtraild import app, logs
+from backtraild import __main__ as daemon
+from backtraild import logs
 from backtraild.registry import workspace_id
 from support.process import Process
 from support.project import Files, files_of
@@ -286,7 +287,7 @@ def test_a_signal_during_a_long_start_ends_it_soon(ground: Ground):
 
 def test_help_names_an_example():
     """The only thing one can do with a daemon by hand."""
-    assert "Example: backtraild --watch" in app._parser().format_help()
+    assert "Example: backtraild --watch" in daemon._parser().format_help()
 
 
 def test_a_daemon_whose_folders_are_deleted_ends(tmp_path: Path):

@@ -40,11 +40,17 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 def test_as_much_is_held_in_memory_after_six_hundred_checkpoints_as_after_three_hundred(site: Site):
     """A daemon runs for months: one small object for each checkpoint would be all of its memory in the end."""
     _save_many(site, FIRST)
+    # What grows with the checkpoints grows every time; what others in this process hold for a moment does not.
+    growth = [_growth(site) for _ in range(2)]
+    assert min(containers for containers, _ in growth) < CONTAINERS, growth
+    assert min(pieces for _, pieces in growth) < PIECES, growth
+
+
+def _growth(site: Site) -> tuple[int, int]:
     containers, pieces = _held(site.desk)
     _save_many(site, LATER)
     more_containers, more_pieces = _held(site.desk)
-    assert more_containers - containers < CONTAINERS
-    assert more_pieces - pieces < PIECES
+    return more_containers - containers, more_pieces - pieces
 
 
 def _save_many(site: Site, count: int) -> None:

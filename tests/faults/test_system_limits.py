@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backtrail.errors import StoreFailed
-from backtraild import app
+from backtraild import openfiles
 from backtraild.ignore import FolderRules
 from backtraild.model import Limits
 from backtraild.scan import trail as trails
@@ -155,9 +155,9 @@ def test_strange_trees_are_captured_and_restored(tmp_path: Path) -> None:
 
 def test_a_daemon_that_may_open_too_few_files_says_how_many_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it ends in the middle of something, with a message from a library that nobody knows."""
-    monkeypatch.setattr(app, "MANY_FILES", 24)
-    with pytest.raises(app.TooFewFiles, match="may have 24 files open at once, and needs 48") as error:
-        app._allow_many_files()
+    monkeypatch.setattr(openfiles, "MANY_FILES", 24)
+    with pytest.raises(openfiles.TooFewFiles, match="may have 24 files open at once, and needs 48") as error:
+        openfiles.allow_many()
     assert "ulimit -n" in error.value.hint
 
 
@@ -165,8 +165,8 @@ def test_a_daemon_allows_itself_as_many_files_as_the_system_lets_it() -> None:
     """The soft limit is 1,024 nearly everywhere, and a hundred watched folders need more."""
     with descriptors(100):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        app._allow_many_files()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, app.MANY_FILES), hard)
+        openfiles.allow_many()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, openfiles.MANY_FILES), hard)
 
 
 def test_names_that_would_drive_a_terminal_are_shown_harmlessly_by_every_command(tmp_path: Path) -> None:

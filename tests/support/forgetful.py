@@ -3,7 +3,7 @@
 Run as a module it is that daemon.
 """
 
-from backtraild import app
+from backtraild import __main__ as daemon
 from backtraild.store import comparisons, packs, reader, repository
 from backtraild.workspace import history, steps
 
@@ -18,4 +18,4 @@ def forget_quickly() -> None:
 
 if __name__ == "__main__":
     forget_quickly()
-    app.main()
+    daemon.main()

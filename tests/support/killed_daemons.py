@@ -13,7 +13,7 @@ from backtrail import Client
 from backtrail.errors import DaemonUnreachable, NothingToDo
 from backtrail.paths import STARTED_BY_CLIENT
 from backtrail.workspace import Workspace
-from backtraild.app import main
+from backtraild.__main__ import main
 from support import judging
 from support.disk import snapshot
 from support.git import git

@@ -20,11 +20,8 @@ reason why no kernel watch is spent on `node_modules`. The language is git's own
 
 from backtraild.ignore.defaults import DEFAULT_PATTERNS
 from backtraild.ignore.patterns import TooManyWildcards
-from backtraild.ignore.rules import FolderRules
-
-GITIGNORE = b".gitignore"
-BACKTRAILIGNORE = b".backtrailignore"
-IGNORE_FILES = (GITIGNORE, BACKTRAILIGNORE)
+from backtraild.ignore.rules import FolderRules, RulesOf
+from backtraild.ignorefiles import BACKTRAILIGNORE, GITIGNORE, IGNORE_FILES
 
 __all__ = [
     "BACKTRAILIGNORE",
@@ -32,5 +29,6 @@ __all__ = [
     "GITIGNORE",
     "IGNORE_FILES",
     "FolderRules",
+    "RulesOf",
     "TooManyWildcards",
 ]

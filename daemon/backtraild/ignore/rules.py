@@ -6,7 +6,7 @@ open there: usually none.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 
@@ -38,6 +38,10 @@ _LONG = 16 * 1024
 
 # An anchored rule, and the step of its route that the children of the present folder would have to take.
 _Walk = tuple[Rule, int]
+
+
+RulesOf = Callable[[bytes], "FolderRules"]
+"""Who knows the rules in any folder of a workspace, by its path."""
 
 
 class FolderRules:

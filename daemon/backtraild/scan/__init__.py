@@ -4,6 +4,7 @@ What happened is decided by lstat against the stat table, never by what an event
 entered through the descriptor of its parent, so a folder swapped for a symlink leads nowhere.
 """
 
+from backtraild.scan.adopting import adopt
 from backtraild.scan.capture import capture_plain
 from backtraild.scan.crawl import crawl
 from backtraild.scan.deputy import Answer
@@ -11,4 +12,4 @@ from backtraild.scan.findings import ScanResult
 from backtraild.scan.observer import NoObserver, Observer
 from backtraild.scan.scanner import Scanner
 
-__all__ = ["Answer", "NoObserver", "Observer", "ScanResult", "Scanner", "capture_plain", "crawl"]
+__all__ = ["Answer", "NoObserver", "Observer", "ScanResult", "Scanner", "adopt", "capture_plain", "crawl"]

@@ -59,8 +59,8 @@ def unavailable(root: bytes, error: OSError) -> WorkspaceUnavailable:
     )
 
 
-def open_folder(name: bytes, parent: int) -> int:
-    """A subfolder; an OSError if it is none, or a symlink."""
+def open_folder(name: bytes, parent: int | None) -> int:
+    """A subfolder, or one by its path; an OSError if it is none, or a symlink."""
     return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
 
 

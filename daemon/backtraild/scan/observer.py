@@ -1,9 +1,9 @@
 """Who wants to know which folders are looked into: whatever watches them."""
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Protocol
 
-from backtraild.ignore import FolderRules
+from backtraild.ignore import FolderRules, RulesOf
 from backtraild.model import Path
 
 
@@ -12,6 +12,10 @@ class Observer(Protocol):
 
     def enter(self, folder: Path, descriptor: int) -> None:
         """This folder is about to be listed."""
+        ...
+
+    def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
+        """These folders are as they were, and watched already, under these numbers and rules."""
         ...
 
     def shut_out(self, folder: Path, reason: str) -> None:
@@ -31,6 +35,9 @@ class NoObserver:
     """Nobody wants to know."""
 
     def enter(self, folder: Path, descriptor: int) -> None:
+        """Nothing happens."""
+
+    def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
         """Nothing happens."""
 
     def shut_out(self, folder: Path, reason: str) -> None:

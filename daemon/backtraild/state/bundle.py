@@ -11,19 +11,13 @@ from itertools import starmap
 from typing import NamedTuple
 from zlib import crc32
 
+from backtraild.layout import CHECKSUM, FORMS, HEAD, opened
 from backtraild.model import Entry, ObjectId
 
 # A page of SQLite holds two of these, or a few smaller ones, whole.
 LARGEST = 1800
 # No file has this change time, so that the next look takes none for unchanged that has it in its row.
 READ_AGAIN = -1
-
-_CHECKSUM = struct.Struct("<I")  # of the key and of all that follows
-_HEAD = struct.Struct("<BH")  # which of the forms the rows have, and how many there are
-_HEAD_AT = _CHECKSUM.size
-_ROWS_AT = _HEAD_AT + _HEAD.size
-# The fields of a Stat. Sizes and inodes need more than 32 bits in few folders; there, all rows of a bundle take more.
-_FORMS = (struct.Struct("<H20sIqqI"), struct.Struct("<I20sqqqQ"))
 
 
 class Stat(NamedTuple):
@@ -61,20 +55,14 @@ def pack(key: bytes, rows: Mapping[bytes, Row]) -> bytes:
         body = _body(0, rows)
     except struct.error:
         body = _body(1, rows)
-    return _CHECKSUM.pack(crc32(body, crc32(key))) + body
+    return CHECKSUM.pack(crc32(body, crc32(key))) + body
 
 
 def unpack(key: bytes, bundle: bytes) -> dict[bytes, Row]:
     """What was packed, in the same order."""
     try:
-        (checksum,) = _CHECKSUM.unpack_from(bundle)
-        if crc32(memoryview(bundle)[_HEAD_AT:], crc32(key)) != checksum:
-            raise ValueError("their checksum is another one")
-        form, count = _HEAD.unpack_from(bundle, _HEAD_AT)
-        row = _FORMS[form]
-        names_at = _ROWS_AT + count * row.size
-        names = bundle[names_at:].split(b"\0")
-        return dict(zip(names, row.iter_unpack(bundle[_ROWS_AT:names_at]), strict=True))
+        form, rows, names = opened(key, bundle)
+        return dict(zip(names, FORMS[form].iter_unpack(rows), strict=True))
     except (
         TypeError,
         ValueError,
@@ -87,7 +75,7 @@ def unpack(key: bytes, bundle: bytes) -> dict[bytes, Row]:
 def split(rows: Mapping[bytes, Row]) -> Iterator[dict[bytes, Row]]:
     """The same rows in the order of their names, in parts that are not too large and about as large as each other."""
     names = sorted(rows)
-    size = sum(map(len, names)) + len(names) * (_FORMS[0].size + 1)
+    size = sum(map(len, names)) + len(names) * (FORMS[0].size + 1)
     # Names that no file system has, but a forged tree may, are too large for any part: each has one of its own.
     parts = min(len(names), -(-size // LARGEST))
     for part in range(parts):
@@ -97,5 +85,5 @@ def split(rows: Mapping[bytes, Row]) -> Iterator[dict[bytes, Row]]:
 
 def _body(form: int, rows: Mapping[bytes, Row]) -> bytes:
     """All but the checksum; the names come behind the last row, with NULs between them."""
-    packed = starmap(_FORMS[form].pack, rows.values())
-    return b"".join([_HEAD.pack(form, len(rows)), *packed, b"\0".join(rows)])
+    packed = starmap(FORMS[form].pack, rows.values())
+    return b"".join([HEAD.pack(form, len(rows)), *packed, b"\0".join(rows)])

@@ -5,11 +5,11 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
+from backtraild.layout import VERSION
 from backtraild.model import Path
 from backtraild.state.connection import Connection, TableLost, is_damage, table_failed, table_lost
 from backtraild.state.strangers import SUFFIXES, discard_strangers
 
-VERSION = 4
 _WAL_BYTES = 1024 * 1024
 
 _SCHEMA = """

@@ -40,6 +40,7 @@ class StatTable:
         self._database = database
         # What was asked for last, in which transaction, and as long as nothing was written since.
         self._last: tuple[tuple[int, bytes, bytes], _Place] | None = None
+        self.is_written = False  # since it was opened, whatever became of that
 
     @property
     def _connection(self) -> Connection:
@@ -154,7 +155,7 @@ class StatTable:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._last = None
+        self._last, self.is_written = None, True
         self._connection.execute("DELETE FROM files")
         self._database.forget(_TREE, _FILES)
 
@@ -195,7 +196,7 @@ class StatTable:
 
     def _replace(self, folder: Path, place: _Place, rows: Mapping[bytes, Row]) -> None:
         """Write a bundle again, as several where it has become too large, and not at all where it is empty."""
-        key, self._last = key_of(folder), None
+        key, self._last, self.is_written = key_of(folder), None, True
         parts = [(next(iter(part)), _size(part), len(part), pack(key, part)) for part in split(rows)]
         if len(parts) == 1 and parts[0][0] == place.first:  # its place stays, and so does the index of places
             query = "UPDATE files SET size = ?, count = ?, bundle = ? WHERE id = ?"

@@ -1,6 +1,6 @@
 """Folders by where they are: everything below one of them is found without going through all of them."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
 
 from backtraild.model import Path, split_path
 
@@ -11,6 +11,8 @@ class Branches:
     def __init__(self) -> None:
         self._below: dict[Path, set[Path]] = {}
         self._members: set[Path] = set()
+        # Taken in at once, in the order of a walk; some may have been removed since.
+        self._adopted: list[Path] = []
 
     def __len__(self) -> int:
         return len(self._members)
@@ -28,6 +30,11 @@ class Branches:
             beside.add(path)
             path = parent
 
+    def adopt(self, paths: list[Path]) -> None:
+        """Take in very many paths for next to nothing. They come in the order of a walk, and there are none yet."""
+        self._members.update(paths)
+        self._adopted = paths
+
     def remove(self, path: Path) -> None:
         """Forget a path, and the way to it as far as it leads nowhere else."""
         self._members.discard(path)
@@ -39,14 +46,28 @@ class Branches:
 
     def below(self, scope: Path) -> list[Path]:
         """The paths in a scope, itself included; those of a folder before the folder."""
-        return list(self._walk(scope))
+        found = self._walk(scope)
+        found.update(filter(self._members.__contains__, self._adopted_below(scope)))
+        return sorted(found, key=len, reverse=True)
 
-    def _walk(self, scope: Path) -> Iterator[Path]:
+    def _walk(self, scope: Path) -> set[Path]:
         ways = [scope]
-        found = []
+        found = set()
         while ways:
             path = ways.pop()
             if path in self._members:
-                found.append(path)
+                found.add(path)
             ways.extend(self._below.get(path, ()))
-        return reversed(found)
+        return found
+
+    def _adopted_below(self, scope: Path) -> list[Path]:
+        if not scope:
+            return self._adopted
+        begin = bisect_left(self._adopted, scope + b"/", key=_place)
+        end = bisect_left(self._adopted, scope + b"0", begin, key=_place)  # the byte after a slash
+        return self._adopted[begin:end]
+
+
+def _place(path: Path) -> bytes:
+    """Where a path comes in a walk; the root is before all others."""
+    return path + b"/" if path else b""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Set
 
-from backtraild.ignore import FolderRules
+from backtraild.ignore import FolderRules, RulesOf
 from backtraild.model import Path, is_below
 
 
@@ -20,6 +20,9 @@ class HintingWatcher:
     def enter(self, folder: Path, descriptor: int) -> None:  # noqa: ARG002 (the protocol has it)
         """Nothing to prepare."""
         self._shut.pop(folder, None)
+
+    def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
+        """Nothing is told of them that would be looked at."""
 
     def shut_out(self, folder: Path, reason: str) -> None:
         """It is looked at again with everything else."""

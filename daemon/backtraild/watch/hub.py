@@ -2,9 +2,13 @@
 
 import logging
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
+from backtraild.mounts import is_remote
+from backtraild.scouts.gathering import Scouts
+from backtraild.scouts.report import Report
 from backtraild.watch.dirt import Dirt
-from backtraild.watch.mounts import is_remote
 from backtraild.watch.polling import PollingWatcher
 from backtraild.watch.stock import StockWatcher
 from backtraild.watch.watcher import Watcher
@@ -21,7 +25,8 @@ _log = logging.getLogger(__name__)
 class Hub:
     """Makes watchers; on Linux they share one descriptor."""
 
-    def __init__(self, cookie_folder: str) -> None:
+    def __init__(self, cookie_folder: str, scouts: Scouts | None = None) -> None:
+        self._scouts = scouts
         self._inotify: InotifyHub | None = None
         self._trouble: str | None = None
         if sys.platform == "linux":
@@ -35,6 +40,12 @@ class Hub:
             return PollingWatcher(dirt, trouble=self._trouble)
         return self._inotify.attach(dirt) if self._inotify else StockWatcher(root, dirt)
 
+    def report(self, workspace: str, stop: Callable[[], bool]) -> AbstractContextManager[Report | None]:
+        """What scouts have found in a workspace, once; None if there is nothing that could be relied on."""
+        if self._scouts is None or self._inotify is None:
+            return nullcontext()
+        return self._scouts.report(workspace, stop)
+
     def close(self) -> None:
         """Stop all watching."""
         if self._inotify:
@@ -43,7 +54,7 @@ class Hub:
     def _start_inotify(self, cookie_folder: str) -> None:
         """Watch with inotify if an event of our own comes back; no file is made in a workspace to find out."""
         try:
-            self._inotify = InotifyHub(cookie_folder)
+            self._inotify = InotifyHub(cookie_folder, self._scouts)
         except OSError as error:
             self._distrust(f"inotify can't be used ({error.strerror})")
             return

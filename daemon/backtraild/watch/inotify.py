@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Mapping, Set
 from errno import ENOSPC
-from typing import NamedTuple
 
 from watchdog.observers.inotify_c import (
     InotifyConstants,
@@ -23,51 +22,36 @@ from watchdog.observers.inotify_c import (
     inotify_rm_watch,
 )
 
-from backtraild.ignore import IGNORE_FILES, FolderRules
+from backtraild.ignore import IGNORE_FILES, FolderRules, RulesOf
 from backtraild.model import Path, join_path
+from backtraild.scouts.gathering import Scouts
+from backtraild.scouts.kernel import CHANGES
 from backtraild.watch.branches import Branches
 from backtraild.watch.dirt import OVERFLOW, Dirt
 from backtraild.watch.kernelqueue import KernelQueue
+from backtraild.watch.targets import Target, Targets
 
-# Opening and reading are left out: the daemon's own reads would flood it.
-_CHANGES = (
-    InotifyConstants.IN_CREATE
-    | InotifyConstants.IN_DELETE
-    | InotifyConstants.IN_MODIFY
-    | InotifyConstants.IN_CLOSE_WRITE
-    | InotifyConstants.IN_ATTRIB
-    | InotifyConstants.IN_MOVED_FROM
-    | InotifyConstants.IN_MOVED_TO
-    | InotifyConstants.IN_DELETE_SELF
-    | InotifyConstants.IN_MOVE_SELF
-    | InotifyConstants.IN_ONLYDIR
-    | InotifyConstants.IN_EXCL_UNLINK
-)
 _SELF = InotifyConstants.IN_DELETE_SELF | InotifyConstants.IN_MOVE_SELF | InotifyConstants.IN_UNMOUNT
 _ARRIVED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
 
+# Events that wait for scouts to tell where they happened; beyond, a look at everything is cheaper.
+MOST_EARLY = 20_000
 LIMIT_REACHED = (
     "the limit of inotify watches is reached; `sudo sysctl fs.inotify.max_user_watches={}` raises it"
 )
 
 
-class _Target(NamedTuple):
-    watcher: "InotifyWatcher"
-    folder: Path
-    rules: FolderRules | None = None  # not known until the folder has been listed: everything counts
-
-
 class InotifyHub(KernelQueue):
     """The descriptor and the thread that reads it."""
 
-    def __init__(self, cookie_folder: str) -> None:
-        super().__init__()
-        os.set_inheritable(self._inotify_fd, False)
+    def __init__(self, cookie_folder: str, scouts: Scouts | None = None) -> None:
+        super().__init__(None if scouts is None else scouts.queue)
         self.name = "inotify reader"
-        # The kernel gives a folder one watch, also where it lies in two workspaces: hence several targets.
-        self._targets: dict[int, tuple[_Target, ...]] = {}
+        self._targets = Targets()
         self._changing = threading.Lock()  # of the targets together with the kernel's table
         self._watchers: frozenset[InotifyWatcher] = frozenset()
+        self._scouts = scouts
+        self._early: list[InotifyEvent] = []  # of watches that scouts have added and not told of yet
         self._cookie_folder = os.fsencode(cookie_folder)
         self._cookie_watch: int | None = None
         self._cookies: dict[bytes, threading.Event] = {}
@@ -94,30 +78,31 @@ class InotifyHub(KernelQueue):
         self.stop()
         self.join()
 
-    def watch(self, descriptor: int, target: _Target) -> int:
+    def watch(self, descriptor: int, target: Target) -> int:
         """Watch an open folder; through its descriptor, because its path may lead elsewhere by now."""
         with self._changing:
-            number = self._add(b"/proc/self/fd/%d" % descriptor, _CHANGES)
-            self._aim(number, target)
+            number = self._add(b"/proc/self/fd/%d" % descriptor, CHANGES)
+            self._targets.aim(number, target)
         return number
 
-    def redirect(self, number: int, target: _Target) -> None:
+    def adopt(self, watcher: "InotifyWatcher", numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
+        """Watches that scouts have added; what was noticed in them until now is told now."""
+        with self._changing:
+            self._targets.adopt(watcher, numbers, rules_of)
+            early, self._early = self._early, []
+        for event in early:
+            self.handle_event(event)
+
+    def redirect(self, number: int, target: Target) -> None:
         """Give a watch another target, if it is still there."""
         with self._changing:
-            if number in self._targets:
-                self._aim(number, target)
+            if self._targets.of(number):
+                self._targets.aim(number, target)
 
     def unwatch(self, number: int, watcher: "InotifyWatcher", folder: Path) -> None:
         """Drop a watch, unless it has been given to the folder's new path or serves another workspace."""
         with self._changing:
-            targets = self._targets.get(number, ())
-            if not any(target.watcher is watcher and target.folder == folder for target in targets):
-                return
-            others = self._others(number, watcher)
-            if others:
-                self._targets[number] = others
-            else:
-                del self._targets[number]
+            if self._targets.release(number, watcher, folder):
                 inotify_rm_watch(self._inotify_fd, WatchDescriptor(number))
 
     def echo(self, seconds: float) -> bool:
@@ -147,12 +132,27 @@ class InotifyHub(KernelQueue):
             self.lost(OVERFLOW)
         elif event.wd == self._cookie_watch:
             self._noticed_cookie(event)
-        elif event.mask & InotifyConstants.IN_IGNORED:
-            with self._changing:
-                self._targets.pop(event.wd, None)
         else:
-            for target in self._targets.get(event.wd, ()):
+            for target in self._targets_of(event):
                 target.watcher.noticed(target, event)
+
+    def _targets_of(self, event: InotifyEvent) -> tuple[Target, ...]:
+        with self._changing:
+            targets = self._targets.of(event.wd)
+            if targets and event.mask & InotifyConstants.IN_IGNORED:
+                self._targets.forget(event.wd)
+                return ()
+            if targets or self._scouts is None:
+                return targets
+            if not self._scouts.are_expected():
+                self._early = []
+                return ()
+            self._early.append(event)  # the watch may be one that scouts have added
+            if len(self._early) <= MOST_EARLY:
+                return ()
+            self._early = []
+        self.lost("too much changed during the start")
+        return ()
 
     def _noticed_cookie(self, event: InotifyEvent) -> None:
         if event.mask & InotifyConstants.IN_IGNORED:
@@ -163,18 +163,12 @@ class InotifyHub(KernelQueue):
 
     def lost(self, reason: str) -> None:
         """Any change may have been missed."""
+        if self._scouts is not None:
+            self._scouts.distrust()
         for watcher in self._watchers:
             watcher.dirt.mark_everything(reason)
         for cookie in list(self._cookies.values()):
             cookie.set()
-
-    def _aim(self, number: int, target: _Target) -> None:
-        before = self._targets.get(number, ())
-        is_alone = not before or (len(before) == 1 and before[0].watcher is target.watcher)
-        self._targets[number] = (target,) if is_alone else (*self._others(number, target.watcher), target)
-
-    def _others(self, number: int, watcher: "InotifyWatcher") -> tuple[_Target, ...]:
-        return tuple(target for target in self._targets.get(number, ()) if target.watcher is not watcher)
 
     def _add(self, path: bytes, mask: int) -> int:
         number: int = inotify_add_watch(self._inotify_fd, path, mask)
@@ -211,7 +205,7 @@ class InotifyWatcher:
         self._known.add(folder)
         before = self._numbers.get(folder)
         try:
-            number = self._hub.watch(descriptor, _Target(self, folder))
+            number = self._hub.watch(descriptor, Target(self, folder))
         except OSError as error:
             limit = LIMIT_REACHED.format(_twice_the_limit())
             self.shut_out(folder, limit if error.errno == ENOSPC else str(error.strerror))
@@ -220,6 +214,12 @@ class InotifyWatcher:
         self._unwatched.pop(folder, None)
         if before is not None and before != number:
             self._hub.unwatch(before, self, folder)  # of the folder that was here before
+
+    def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
+        """Folders that scouts have given watches to."""
+        self._numbers.update(numbers)
+        self._known.adopt(list(numbers))
+        self._hub.adopt(self, numbers, rules_of)
 
     def shut_out(self, folder: Path, reason: str) -> None:
         """A captured folder can't be entered, or not be watched."""
@@ -231,7 +231,7 @@ class InotifyWatcher:
         """From now on, changes of what is excluded are not even hints."""
         number = self._numbers.get(folder)
         if number is not None:
-            self._hub.redirect(number, _Target(self, folder, rules))
+            self._hub.redirect(number, Target(self, folder, rules))
 
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """Drop the watches of folders that are captured no more."""
@@ -250,7 +250,7 @@ class InotifyWatcher:
         self.leave(b"", frozenset())
         self._hub.detach(self)
 
-    def noticed(self, target: _Target, event: InotifyEvent) -> None:
+    def noticed(self, target: Target, event: InotifyEvent) -> None:
         """An event of one of our watches; runs in the thread that read it."""
         is_folder = bool(event.mask & InotifyConstants.IN_ISDIR)
         if not event.name:
@@ -264,11 +264,13 @@ class InotifyWatcher:
             self.dirt.mark(path, is_new_folder=is_folder and bool(event.mask & _ARRIVED))
 
     def _noticed_itself(self, folder: Path, event: InotifyEvent) -> None:
-        """An event of the folder as such; where its parent is watched too, that one has told the most of it."""
+        """An event of the folder as such. The watch of its parent tells the same, unless it was added later."""
         if not folder and event.mask & _SELF:
             self.dirt.mark_everything("the workspace's folder was moved, deleted or unmounted")
         elif event.mask & InotifyConstants.IN_UNMOUNT:
             self.dirt.mark(folder, is_new_folder=True)  # what lay under the mount is to be watched now
+        elif event.mask & _SELF:
+            self.dirt.mark(folder)
 
     def _drop(self, folder: Path) -> None:
         number = self._numbers.pop(folder, None)

@@ -1,10 +1,10 @@
 """An observer that ends a long look at the disk when the daemon shall end."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 from backtrail.errors import WorkspaceUnavailable
-from backtraild.ignore import FolderRules
+from backtraild.ignore import FolderRules, RulesOf
 from backtraild.model import Path
 from backtraild.watch.watcher import Watcher
 
@@ -34,6 +34,10 @@ class Interruptible:
         if self._stop is not None and self._stop():
             raise Interrupted("Backtrail is stopping.")
         self._watcher.enter(folder, descriptor)
+
+    def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
+        """Folders that need not be entered to be watched."""
+        self._watcher.adopt(numbers, rules_of)
 
     def shut_out(self, folder: Path, reason: str) -> None:
         """A captured folder can't be entered."""

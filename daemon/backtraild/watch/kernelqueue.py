@@ -22,8 +22,12 @@ _log = logging.getLogger(__name__)
 class KernelQueue(InotifyFD):
     """An inotify descriptor and its thread. One thread at a time reads and marks, so none overtakes another."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: int | None) -> None:
         super().__init__()
+        if queue is not None:  # one with watches and events already, instead of the new one
+            os.dup2(queue, self._inotify_fd)
+            os.close(queue)
+        os.set_inheritable(self._inotify_fd, False)
         self._emptying = threading.Lock()
         # Held by who waits for the other one: in a storm the reader would always win.
         self._next = threading.Lock()

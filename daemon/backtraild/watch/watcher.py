@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from typing import Protocol
 
-from backtraild.ignore import FolderRules
+from backtraild.ignore import FolderRules, RulesOf
 from backtraild.model import Path
 
 
@@ -22,6 +22,10 @@ class Watcher(Protocol):
 
     def enter(self, folder: Path, descriptor: int) -> None:
         """A captured folder is about to be listed: from now on, changes in it are noticed."""
+        ...
+
+    def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
+        """These folders have watches of the kernel already, under these numbers."""
         ...
 
     def shut_out(self, folder: Path, reason: str) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from backtrail.errors import StoreDamaged
 from backtraild import durable, formats
+from backtraild.layout import TABLE
 from backtraild.model import Changes, ObjectId, WorkspaceConfig
 from backtraild.state import Database, Index, Skips, StatTable, TableLost
 from backtraild.store import EMPTY_TREE, Store, trees
@@ -54,7 +55,7 @@ def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:
     store = Store.create(os.path.join(folder, "repo.git"))
     suspicion = Suspicion()
     suspicion.note(store.mended)
-    database = Database(os.path.join(folder, "state.db"))
+    database = Database(os.path.join(folder, TABLE))
     return Parts(
         root=os.fsencode(root),
         folder=folder,

@@ -29,6 +29,7 @@ from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.healer import Healer
 from backtraild.workspace.parts import Parts, agree, reconcile
 from backtraild.workspace.root import Root
+from backtraild.workspace.scouting import Scouting
 
 _Answer = TypeVar("_Answer")
 
@@ -49,6 +50,7 @@ class Recorder:
         self._observer = observer
         self._rules = FolderRules.for_root(parts.config.exclude_patterns)
         self.root = Root(parts.root, parts.database, parts.table)
+        self.scouting = Scouting(parts, self._rules, observer)
         self.unsettled: frozenset[Path] = frozenset()
         self._table_is_behind = False
         # Whoever asked for them does not wait for the table to know them.
@@ -124,6 +126,8 @@ class Recorder:
                 found = self._scan(pack, dirty, enforce_limits=base is None and not force, placed=placed)
                 self._check_still(folder)
                 self.root.remember(folder)
+                if dirty is None:
+                    self.scouting.looked_at_everything()
                 if healer is not None and not allow_empty and healer.tree(pack).hex() == base:
                     # What the rows lacked is on the disk as the newest checkpoint has it: nothing has changed.
                     parts.store.finish(pack)

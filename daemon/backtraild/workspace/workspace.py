@@ -11,6 +11,7 @@ from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceC
 from backtraild.redaction import Redactor
 from backtraild.retention import Ranking
 from backtraild.scan import NoObserver, Observer
+from backtraild.scouts.report import Report
 from backtraild.sessions import Sessions
 from backtraild.state import Query
 from backtraild.transcripts import Compaction, Transcripts
@@ -128,6 +129,10 @@ class Workspace:
         query = Query(limit=-1, session=session)
         rows = self._recorder.asked(lambda: self._parts.index.select(query))
         return tuple(sorted(number for number, _ in rows))
+
+    def hints(self, report: Report) -> frozenset[Path] | None:
+        """What may have changed according to scouts, whose watches hold from now on; None if that is not enough."""
+        return self._recorder.scouting.hints(report)
 
     def enter_folder(self, path: Path) -> None:
         """Have a folder that has just appeared observed at once."""

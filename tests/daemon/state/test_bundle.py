@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backtraild.layout import looks
 from backtraild.model import EXECUTABLE_MODE, FILE_MODE, SYMLINK_MODE
 from backtraild.state import Row
 from backtraild.state.bundle import LARGEST, BundleDamaged, pack, split, unpack
@@ -36,6 +37,13 @@ large = st.tuples(
 def test_every_row_comes_back(rows: dict[bytes, Row]) -> None:
     """Files of any size, dated before 1970 or after 2262, on disks whose inodes have 64 bits."""
     assert list(unpack(KEY, pack(KEY, rows)).items()) == list(rows.items())
+
+
+@given(st.dictionaries(names, small | large, min_size=1, max_size=8))
+def test_scouts_read_of_each_row_how_its_file_looked(rows: dict[bytes, Row]) -> None:
+    """They have no use for the rest, and no time for it."""
+    found, seen = looks(KEY, pack(KEY, rows))
+    assert dict(zip(found, seen, strict=True)) == {name: row[2:] for name, row in rows.items()}
 
 
 def test_a_common_row_is_small() -> None:

@@ -13,7 +13,9 @@ def test_it_holds_what_a_plain_set_of_paths_would_hold():
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}")
     chooser = random.Random(seed)
-    branches, plain = Branches(), set()
+    adopted = {b"/".join(chooser.choices(NAMES, k=chooser.randrange(5))) for _ in range(50)}
+    branches, plain = Branches(), set(adopted)
+    branches.adopt(sorted(adopted, key=lambda path: path and path + b"/"))
     for _ in range(3_000):
         path = b"/".join(chooser.choices(NAMES, k=chooser.randrange(5)))
         if chooser.random() < 0.5:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backtraild.watch.mounts import file_system_type, is_remote, kind_of, read_mounts
+from backtraild.mounts import file_system_type, is_remote, kind_of, read_mounts
 
 MOUNTINFO = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 23 22 0:21 / /proc rw,nosuid - proc proc rw
@@ -59,5 +59,5 @@ def test_this_machine_s_own_folders_are_found():
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuseblk", "virtiofs", "ceph"])
 def test_network_and_fuse_file_systems_are_remote(kind: str, monkeypatch: pytest.MonkeyPatch):
     """Others change them unseen by this kernel."""
-    monkeypatch.setattr("backtraild.watch.mounts.file_system_type", lambda _: kind)
+    monkeypatch.setattr("backtraild.mounts.file_system_type", lambda _: kind)
     assert is_remote(b"/anywhere")
