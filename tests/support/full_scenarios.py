@@ -175,8 +175,7 @@ def degraded_and_back(where: str) -> None:
         site.write("a", os.urandom(100_000))
         eventually(lambda: site.state == "degraded", 10)
         eventually(lambda: any(word in site.reasons() for word in FULL_WORDS), 5, site.reasons())
-        # The table may be the first to find out, and does not say where it lies; the next attempt does.
-        eventually(lambda: str(site.store) in site.reasons(), 15, f"which disk? {site.reasons()}")
+        assert str(site.store) in site.reasons(), f"which disk? {site.reasons()}"
         wanted = site.write("b", os.urandom(1000)).read_bytes()
         ballast.free()
         eventually(lambda: site.state == "watching", 10, site.reasons())

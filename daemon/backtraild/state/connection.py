@@ -20,9 +20,9 @@ class TableLost(StoreFailed):
 class Connection:
     """A connection to SQLite whose rows may turn out to be damaged when they are fetched."""
 
-    def __init__(self, connection: sqlite3.Connection, begin_anew: Callable[[], None]) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: str, begin_anew: Callable[[], None]) -> None:
         self._connection = connection
-        self.failing = _Failing(connection, begin_anew)
+        self.failing = _Failing(connection, path, begin_anew)
 
     @property
     def in_transaction(self) -> bool:
@@ -50,8 +50,9 @@ class _Failing:
     One for all statements, and no generator: a look at the disk passes through it several times a folder.
     """
 
-    def __init__(self, connection: sqlite3.Connection, begin_anew: Callable[[], None]) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: str, begin_anew: Callable[[], None]) -> None:
         self._connection = connection
+        self._path = path
         self._begin_anew = begin_anew
 
     def __enter__(self) -> None:
@@ -63,7 +64,7 @@ class _Failing:
         if is_damage(error):
             self._begin_anew()
             raise table_lost(error) from error
-        raise table_failed(error) from error
+        raise table_failed(self._path, error) from error
 
 
 class Rows:
@@ -110,9 +111,9 @@ def table_lost(error: BaseException) -> TableLost:
     )
 
 
-def table_failed(error: BaseException) -> StoreFailed:
-    """What to say where the table could not be used."""
+def table_failed(path: str, error: BaseException) -> StoreFailed:
+    """What to say where the table could not be used; its path tells which disk is full, or read-only."""
     return StoreFailed(
-        f"The table beside the store could not be used: {error}.",
+        f"The table beside the store, {path}, could not be used: {error}.",
         "Look at free space and permissions, then try again.",
     )

@@ -79,14 +79,14 @@ class Database:
         self.beginnings = 0  # how often it was found damaged and begun anew since it was opened
         self._facts: dict[str, str | None] = {}  # what is known of them: a save asks for some a dozen times
         try:
-            self.connection = Connection(self._open(), self._begin_anew)
+            self.connection = Connection(self._open(), self._path, self._begin_anew)
         except sqlite3.DatabaseError as error:
             if _is_refused(error):
-                raise table_failed(error) from error
+                raise table_failed(self._path, error) from error
             # Damaged, or of another version: nothing in it is irreplaceable.
-            with _failing():
+            with _failing(self._path):
                 self._discard()
-                self.connection = Connection(self._open(), self._begin_anew)
+                self.connection = Connection(self._open(), self._path, self._begin_anew)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -98,7 +98,7 @@ class Database:
 
         Where it is `durable`, a power cut after the block does not take it back.
         """
-        with _failing():
+        with _failing(self._path):
             try:
                 if durable:
                     self.connection.execute("PRAGMA synchronous = FULL")
@@ -168,9 +168,9 @@ class Database:
         """Damage in the middle of the file shows only when it is read: what follows finds an empty table."""
         self.connection.close()
         self._facts.clear()
-        with _failing():
+        with _failing(self._path):
             self._discard()
-            self.connection = Connection(self._open(), self._begin_anew)
+            self.connection = Connection(self._open(), self._path, self._begin_anew)
         self.beginnings += 1
 
     def _discard(self) -> None:
@@ -180,7 +180,7 @@ class Database:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                raise table_failed(error) from error
+                raise table_failed(self._path, error) from error
 
 
 def _require_writable(connection: sqlite3.Connection) -> None:
@@ -205,12 +205,12 @@ def _prepare_search(connection: sqlite3.Connection) -> bool:
 
 
 @contextlib.contextmanager
-def _failing() -> Iterator[None]:
+def _failing(path: str) -> Iterator[None]:
     """Turn the errors of SQLite into one that says what failed."""
     try:
         yield
     except sqlite3.Error as error:
-        raise table_failed(error) from error
+        raise table_failed(path, error) from error
 
 
 def _is_refused(error: sqlite3.DatabaseError) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import resource
 import sqlite3
 from collections.abc import Iterator
@@ -157,9 +158,25 @@ def test_a_foreign_database_is_made_anew(path: Path) -> None:
 
 
 def test_a_database_that_cannot_be_made_is_told_as_ours(tmp_path: Path) -> None:
-    """A missing folder or a full disk at start: one sentence, not a traceback of SQLite."""
-    with pytest.raises(StoreFailed, match="could not be used"):
-        Database(str(tmp_path / "missing" / "state.db"))
+    """A missing folder or a full disk at start: one sentence that says which, not a traceback of SQLite."""
+    path = str(tmp_path / "missing" / "state.db")
+    with pytest.raises(StoreFailed, match=f"{re.escape(path)}, could not be used"):
+        Database(path)
+
+
+def test_a_table_whose_disk_is_full_says_where_it_lies(path: Path) -> None:
+    """Stores may lie on several disks, and only one of them has to be cleared."""
+    database = Database(str(path))
+    database.connection.execute("PRAGMA max_page_count = 1")
+    for write in (lambda: database.remember("a", "x" * 100_000), lambda: _remember_in_one(database)):
+        with pytest.raises(StoreFailed, match=f"{re.escape(str(path))}, could not be used: .*full"):
+            write()
+    database.close()
+
+
+def _remember_in_one(database: Database) -> None:
+    with database.transaction():
+        database.remember("a", "x" * 100_000)
 
 
 @pytest.mark.parametrize("seed", range(6))
