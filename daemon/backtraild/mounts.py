@@ -31,6 +31,10 @@ _REMOTE = (
 )
 
 
+# File systems that are known to date a folder anew with every name that comes into it or goes.
+_DATING = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "tmpfs"})
+
+
 class Mount(NamedTuple):
     """A line of the kernel's list of mounts."""
 
@@ -39,9 +43,14 @@ class Mount(NamedTuple):
     kind: str
 
 
-def is_remote(root: bytes) -> bool:
-    """Does the folder lie on a file system that others can change unseen?"""
-    return file_system_type(root).startswith(_REMOTE)
+def is_remote(kind: str) -> bool:
+    """Can others change a file system of this type unseen?"""
+    return kind.startswith(_REMOTE)
+
+
+def dates_folders(kind: str) -> bool:
+    """Is a folder on such a file system, while its times are the same, known to have the same names in it?"""
+    return kind in _DATING
 
 
 def file_system_type(root: bytes) -> str:

@@ -11,8 +11,8 @@ import pytest
 from backtraild.model import Kind
 from backtraild.retention import Candidate, decide
 from backtraild.scan import capture
-from backtraild.scan.capture import FAR_AHEAD_NS, TICK_NS
 from backtraild.state import Query
+from backtraild.ticks import FAR_AHEAD_NS, TICK_NS
 from backtraild.workspace import recorder
 from support.disk import fsck
 from support.look import Looker

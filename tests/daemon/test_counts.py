@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from backtraild import requests, session_requests
+from backtraild import requests, session_requests, ticks
 from backtraild.keeper import Keeper
 from backtraild.model import Intent, Kind
 from backtraild.requests import Action
-from backtraild.scan import capture
 from backtraild.state import Query, announcing
 from support.counting import OBJECTS, READS, STATEMENTS, SYNCS, WRITTEN, cost_of
 from support.serving import Desk, Site, desk
@@ -155,9 +154,8 @@ def test_restoring_one_file_costs_the_same_among_500_and_among_50_000(
     sites: list[Site], monkeypatch: pytest.MonkeyPatch
 ):
     """To undo a slip must not take longer in a large project: it is when somebody waits most."""
-    monkeypatch.setattr(
-        capture, "TICK_NS", 0
-    )  # else what was put there is read again if that took less than a tick
+    # Else what was put there is read again if that took less than a tick.
+    monkeypatch.setattr(ticks, "TICK_NS", 0)
 
     def restored(site: Site, number: int) -> Cost:
         target = site.desk.service.save(site.id, allow_empty=True)

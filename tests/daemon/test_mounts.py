@@ -1,11 +1,11 @@
-"""Which file systems are polled."""
+"""Which file systems are polled, and which ones date their folders."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from backtraild.mounts import file_system_type, is_remote, kind_of, read_mounts
+from backtraild.mounts import dates_folders, file_system_type, is_remote, kind_of, read_mounts
 
 MOUNTINFO = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 23 22 0:21 / /proc rw,nosuid - proc proc rw
@@ -46,18 +46,25 @@ def test_without_any_list_nothing_is_known():
 def test_a_folder_that_is_not_there_has_no_file_system_and_breaks_nothing(tmp_path: Path):
     """The disk of a workspace may not be mounted when the daemon starts."""
     assert file_system_type(os.fsencode(tmp_path / "gone")) == ""
-    assert not is_remote(os.fsencode(tmp_path / "gone"))
+    assert not is_remote("")
 
 
 @pytest.mark.skipif(not Path("/proc/self/mountinfo").exists(), reason="the list of mounts is Linux's")
 def test_this_machine_s_own_folders_are_found():
     """The kernel's real list has the form that is expected."""
     assert file_system_type(b"/proc") == "proc"
-    assert not is_remote(b"/proc")
+    assert not is_remote("proc")
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuseblk", "virtiofs", "ceph"])
-def test_network_and_fuse_file_systems_are_remote(kind: str, monkeypatch: pytest.MonkeyPatch):
-    """Others change them unseen by this kernel."""
-    monkeypatch.setattr("backtraild.mounts.file_system_type", lambda _: kind)
-    assert is_remote(b"/anywhere")
+def test_network_and_fuse_file_systems_are_remote(kind: str):
+    """Others change them unseen by this kernel, and what their folders are dated to is for others to decide."""
+    assert is_remote(kind)
+    assert not dates_folders(kind)
+
+
+@pytest.mark.parametrize("kind", ["", "vfat", "exfat", "ntfs3", "overlay", "a file system to come"])
+def test_the_times_of_folders_are_relied_on_where_they_are_known_to_be_reliable(kind: str):
+    """Elsewhere a start lists every folder, which is only slower."""
+    assert not dates_folders(kind)
+    assert dates_folders("ext4")

@@ -21,18 +21,11 @@ from backtraild.model import (
     SkipReason,
 )
 from backtraild.state import READ_AGAIN, Row, Stat
+from backtraild.ticks import is_settled
 
 ATTEMPTS = 3
 WHOLE_UP_TO = 1024 * 1024
 PIECE = 1024 * 1024
-# Time stamps advance with the kernel's tick, 10 ms at the slowest; whole seconds betray a file system that
-# counts seconds, or pairs of them.
-TICK_NS = 20_000_000
-COARSE_TICK_NS = 2_000_000_000
-SECOND_NS = 1_000_000_000
-# Two clocks that disagree, of this machine and of a server or of a time zone, are less than a day apart. What is
-# dated further ahead was set to it, and a change would set it back to the present.
-FAR_AHEAD_NS = 86_400 * SECOND_NS
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOCTTY", 0)
 
@@ -172,7 +165,7 @@ def as_placed(placed: Placed, status: os.stat_result) -> Stat | None:
     is_known = (
         is_as_written
         and stat.S_ISREG(status.st_mode)
-        and _is_settled(placed.mtime_ns, placed.moved_after, placed.moved_after)
+        and is_settled(placed.mtime_ns, placed.moved_after, placed.moved_after)
         and status.st_ctime_ns <= placed.moved_before
     )
     return _row(status, placed.oid, settled=False) if is_known else None
@@ -290,7 +283,7 @@ def _moved(before: os.stat_result, after: os.stat_result) -> bool:
 def _read_row(status: os.stat_result, oid: ObjectId, started: int, ended: int) -> Stat:
     """The row of a file that was read between these times. One touched within the last tick could change again
     unseen: git's racy-timestamp rule."""
-    settled = _is_settled(status.st_mtime_ns, started, ended) and _is_settled(
+    settled = is_settled(status.st_mtime_ns, started, ended) and is_settled(
         status.st_ctime_ns, started, ended
     )
     return _row(status, oid, settled=settled)
@@ -303,9 +296,3 @@ def _row(status: os.stat_result, oid: ObjectId, *, settled: bool) -> Stat:
     kept = ctime if settled and ctime < 2**63 else READ_AGAIN
     mode = git_mode(status.st_mode) or FILE_MODE
     return Stat(mode, oid, status.st_size, in_64_bits(status.st_mtime_ns), kept, status.st_ino)
-
-
-def _is_settled(time: int, started: int, ended: int) -> bool:
-    """Would a change after the reading get another time stamp?"""
-    tick = TICK_NS if time % SECOND_NS else COARSE_TICK_NS
-    return time + tick < started or time > ended + FAR_AHEAD_NS

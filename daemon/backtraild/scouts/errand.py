@@ -10,8 +10,8 @@ from typing import NamedTuple
 from backtrail.pathtext import from_text
 from backtrail.regular import read_regular
 from backtraild.layout import TABLE, VERSION
-from backtraild.mounts import is_remote
-from backtraild.scouts.looking import Stretch
+from backtraild.mounts import dates_folders, file_system_type, is_remote
+from backtraild.scouts.listings import Stretch
 
 # What fewer bundles tell of is looked at in less time than a process takes to be of use.
 LEAST_BUNDLES = 1_000
@@ -32,6 +32,7 @@ class Errand(NamedTuple):
     root: bytes
     table: str
     stretches: list[Stretch]
+    dates_folders: bool  # its file system does
 
 
 def errands(registry: str, stores: str) -> list[Errand]:
@@ -66,7 +67,10 @@ def _errand(entry: dict[str, str], stores: str) -> Errand | None:
         stretches = _stretches(table)
     except (OSError, ValueError, sqlite3.Error):
         return None
-    return Errand(entry["id"], root, table, stretches) if stretches and not is_remote(root) else None
+    kind = file_system_type(root) if stretches else ""
+    if not stretches or is_remote(kind):
+        return None
+    return Errand(entry["id"], root, table, stretches, dates_folders(kind))
 
 
 def _stretches(table: str) -> list[Stretch]:

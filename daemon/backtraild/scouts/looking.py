@@ -15,9 +15,8 @@ from backtraild import layout
 from backtraild.ignorefiles import IGNORE_FILES
 from backtraild.layout import Look
 from backtraild.scouts import kernel
+from backtraild.scouts.listings import Listings, Stretch
 
-# All folders whose keys are from one to the other.
-Stretch = tuple[bytes, bytes]
 # The names of a folder's files, and how each of them looked.
 Rows = tuple[list[bytes], list[Look]]
 _NO_ROWS: Rows = [], []
@@ -38,14 +37,17 @@ class Found(NamedTuple):
     ruling: list[bytes]  # those that have ignore files with rows
     differing: list[bytes]  # files that are not as they were, and folders that are not there
     others: list[bytes]  # what is in the folders and has no row: other folders, for the most part
+    listings: list[tuple[bytes, bytes]]  # of folders that had to be listed
 
 
-def look(root: bytes, connection: sqlite3.Connection, stretch: Stretch, queue: int) -> Found:
+def look(
+    root: bytes, connection: sqlite3.Connection, stretch: Stretch, queue: int, listings: Listings
+) -> Found:
     """Look at the folders of a stretch, and at those that only lead to them. Changes the working directory.
 
     Raises OSError where a folder can't be watched, sqlite3.Error and ValueError where the table can't be read.
     """
-    found = Found([], [], [], [], [])
+    found = Found([], [], [], [], [], listings.made)
     rows = _rows(connection, stretch)
     for key in _with_parents(rows):
         try:
@@ -53,7 +55,7 @@ def look(root: bytes, connection: sqlite3.Connection, stretch: Stretch, queue: i
             number = kernel.watch(queue, b".")
             # One that has its rows in another stretch is compared there.
             if key in rows or not connection.execute(_HAS_ROWS, (key,)).fetchone()[0]:
-                _compare(key, *rows.get(key, _NO_ROWS), found)
+                _compare(key, *rows.get(key, _NO_ROWS), found, listings)
         except (_NotThere, FileNotFoundError):
             found.differing.append(key[1:-1])
             continue
@@ -111,11 +113,11 @@ def _go_to(folder: bytes) -> None:
         os.close(descriptor)
 
 
-def _compare(key: bytes, names: list[bytes], known: list[Look], found: Found) -> None:
+def _compare(key: bytes, names: list[bytes], known: list[Look], found: Found, listings: Listings) -> None:
     """Take note of what is not as it was in the present folder."""
     differing = _differing(names, known)
     try:
-        others = set(os.listdir(b".")).difference(names)
+        others = listings.others(key, names)
     except OSError as error:  # closed in this moment
         raise _NotThere from error
     if not _RULING.isdisjoint(names):

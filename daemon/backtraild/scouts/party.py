@@ -18,6 +18,7 @@ from typing import NamedTuple, NoReturn
 
 from backtraild.scouts import kernel
 from backtraild.scouts.errand import Errand, errands, open_table
+from backtraild.scouts.listings import Listings
 from backtraild.scouts.looking import look
 
 MOST_SCOUTS = 4
@@ -133,7 +134,9 @@ def _scout(base: _Base, region: int, found: list[Errand]) -> None:
         errand = found[number]
         if number not in tables:
             tables[number] = open_table(errand.table)
-        found_there = look(errand.root, tables[number], errand.stretches[stretch], base.queue)
+        there = errand.stretches[stretch]
+        listings = Listings(tables[number], there, errand.root if errand.dates_folders else None)
+        found_there = look(errand.root, tables[number], there, base.queue, listings)
         if os.getppid() != base.daemon:
             return
         finding = marshal.dumps(tuple(found_there))

@@ -12,6 +12,7 @@ class Report:
         self.numbers: dict[bytes, int] = {}  # the watch of each folder, after those around it
         self.ruling: set[bytes] = set()  # the folders that have ignore files as they were
         self.hints: set[bytes] = set()
+        self.listings: dict[bytes, bytes] = {}  # of folders that had to be listed, for the next start
         others: list[bytes] = []
         for found in stretches:
             for folder, number in zip(found.folders, found.numbers, strict=True):
@@ -20,4 +21,5 @@ class Report:
             self.ruling.update(found.ruling)
             self.hints.update(found.differing)
             others += found.others
+            self.listings.update(found.listings)
         self.hints.update([path for path in others if path not in self.numbers])

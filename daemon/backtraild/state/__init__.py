@@ -9,6 +9,7 @@ from backtraild.state.connection import Connection, TableLost
 from backtraild.state.database import Database
 from backtraild.state.eventlog import EventLog
 from backtraild.state.eventquery import EventQuery
+from backtraild.state.folder_listings import FolderListings
 from backtraild.state.index import Index, Query
 from backtraild.state.listing import listed_checkpoints
 from backtraild.state.places import walking_order
@@ -22,6 +23,7 @@ __all__ = [
     "Database",
     "EventLog",
     "EventQuery",
+    "FolderListings",
     "Index",
     "Query",
     "Row",

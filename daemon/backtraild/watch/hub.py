@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from backtraild.mounts import is_remote
+from backtraild.mounts import file_system_type, is_remote
 from backtraild.scouts.gathering import Scouts
 from backtraild.scouts.report import Report
 from backtraild.watch.dirt import Dirt
@@ -34,7 +34,7 @@ class Hub:
 
     def watcher(self, root: bytes, dirt: Dirt, wanted: str = "auto") -> Watcher:
         """The best watcher there is for a workspace's file system, or polling where that is wanted."""
-        if wanted == "poll" or is_remote(root):
+        if wanted == "poll" or is_remote(file_system_type(root)):
             return PollingWatcher(dirt)
         if self._trouble is not None:
             return PollingWatcher(dirt, trouble=self._trouble)

@@ -9,7 +9,7 @@ from backtrail.errors import StoreDamaged
 from backtraild import durable, formats
 from backtraild.layout import TABLE
 from backtraild.model import Changes, ObjectId, WorkspaceConfig
-from backtraild.state import Database, Index, Skips, StatTable, TableLost
+from backtraild.state import Database, FolderListings, Index, Skips, StatTable, TableLost
 from backtraild.store import EMPTY_TREE, Store, trees
 from backtraild.workspace.forgiving import forgiving
 from backtraild.workspace.room import Room
@@ -28,6 +28,7 @@ class Parts(Struct, frozen=True):
     database: Database
     table: StatTable
     skips: Skips
+    listings: FolderListings
     index: Index
     suspicion: Suspicion
     steps: Steps
@@ -65,6 +66,7 @@ def open_parts(root: str, folder: str, config: WorkspaceConfig) -> Parts:
         database=database,
         table=StatTable(database),
         skips=Skips(database),
+        listings=FolderListings(database),
         index=Index(database),
         suspicion=suspicion,
         steps=Steps(),

@@ -1,9 +1,12 @@
 """Whether what scouts have found may take the place of a look at everything."""
 
+import contextlib
 import hashlib
 import logging
+from collections.abc import Callable
 
 from backtrail import __version__
+from backtrail.errors import StoreFailed
 from backtrail.pathtext import to_text
 from backtraild.ignore import DEFAULT_PATTERNS, FolderRules
 from backtraild.model import Path
@@ -13,6 +16,7 @@ from backtraild.workspace.parts import Parts
 
 # Beyond this many hints a look at everything is cheaper.
 MOST_HINTS = 50_000
+LISTINGS_AT_ONCE = 500  # some milliseconds
 
 _LOOKED_WITH = "looked_with"
 
@@ -27,6 +31,8 @@ class Scouting:
         self._rules = rules
         self._observer = observer
         self._present = _fingerprint(parts)
+        self._listings: list[tuple[bytes, bytes]] = []  # that are not in the table yet
+        self._folders = 0
 
     def looked_at_everything(self) -> None:
         """In the transaction of that look."""
@@ -36,6 +42,7 @@ class Scouting:
     def hints(self, report: Report) -> frozenset[Path] | None:
         """Have the known folders watched; all that may have changed. None if everything has to be looked at."""
         parts = self._parts
+        self._listings, self._folders = list(report.listings.items()), len(report.numbers)
         # The scouts read the rows that were there before anything was finished or mended.
         is_the_same = not (parts.table.is_written or parts.database.beginnings)
         if not is_the_same or parts.database.fact(_LOOKED_WITH) != self._present or b"" not in report.numbers:
@@ -52,6 +59,17 @@ class Scouting:
             len(hints),
         )
         return frozenset(hints)
+
+    def keep_listings(self, is_asked: Callable[[], bool]) -> None:
+        """Have the next start know what is in folders that this one had to list, until somebody asks for something."""
+        while self._listings and not is_asked():
+            some, self._listings = self._listings[:LISTINGS_AT_ONCE], self._listings[LISTINGS_AT_ONCE:]
+            with (
+                contextlib.suppress(StoreFailed),
+                self._parts.database.transaction(),
+            ):  # else they are listed again
+                self._parts.listings.begin_anew_beyond(2 * self._folders)
+                self._parts.listings.keep(some)
 
 
 def _fingerprint(parts: Parts) -> str:

@@ -92,6 +92,7 @@ class Workspace:
         """Do what no answer waits for, until somebody asks for something."""
         self._recorder.list_new()
         self.store.settle(is_asked)
+        self._recorder.scouting.keep_listings(is_asked)
 
     def close(self) -> None:
         """Let go of the store."""

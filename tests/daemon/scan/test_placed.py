@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from backtraild import ticks
 from backtraild.model import Limits, Placed
 from backtraild.scan import capture, taking
-from backtraild.scan.capture import TICK_NS
+from backtraild.ticks import TICK_NS
 from support.look import Looker
 from support.project import Project
 
@@ -108,7 +109,7 @@ def test_a_restore_does_not_read_what_it_wrote(tmp_path: Path, monkeypatch: pyte
             project.write(f"{number // 5}/{number}", b"%d changed\n" % number)
         project.save()
         monkeypatch.setattr(taking, "capture", count)
-        monkeypatch.setattr(capture, "TICK_NS", 0)  # so that nothing depends on how long staging takes
+        monkeypatch.setattr(ticks, "TICK_NS", 0)  # so that nothing depends on how long staging takes
         result = project.workspace.restore("1", dirty=())
         assert len(result.written) == 20
         assert read == []

@@ -9,7 +9,7 @@ import pytest
 from backtrail.errors import NothingToDo
 from backtraild.model import Limits
 from backtraild.scan import capture
-from backtraild.scan.capture import COARSE_TICK_NS, TICK_NS
+from backtraild.ticks import COARSE_TICK_NS, TICK_NS
 from support.look import Looker
 from support.project import Project
 

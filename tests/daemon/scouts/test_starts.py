@@ -204,6 +204,55 @@ def test_what_changed_meanwhile_is_in_a_checkpoint_and_what_changes_then_too(gro
         eventually(lambda: newest(workspace) == tree_id(ground.root), why="a change was not noticed")
 
 
+def kept_listings(ground: Ground) -> dict[bytes, bytes]:
+    with sqlite3.connect(f"file:{rows(ground)}?mode=ro", uri=True) as connection:
+        found = dict(connection.execute("SELECT folder, listing FROM listings"))
+    connection.close()
+    return found
+
+
+def test_a_folder_that_became_empty_is_watched_after_a_start_that_did_not_list_the_one_around_it(
+    ground: Ground,
+) -> None:
+    """Nothing is captured in it and nothing leads to it but a listing of an earlier start."""
+    with ground.started():
+        eventually(lambda: b"/part1/" in kept_listings(ground))
+    before = kept_listings(ground)
+    with ground.started() as workspace:
+        for file in (ground.root / "part1/unit1").iterdir():
+            file.unlink()
+        eventually(lambda: newest(workspace) == tree_id(ground.root))
+    with ground.started() as workspace:
+        (ground.root / "part1/unit1/new.txt").write_text("new\n")
+        eventually(lambda: newest(workspace) == tree_id(ground.root), why="a change was not noticed")
+    assert kept_listings(ground)[b"/part1/"] == before[b"/part1/"]
+    assert ground.relied() == 3
+
+
+def test_what_comes_between_two_starts_is_found_though_folders_were_listed_before(ground: Ground) -> None:
+    """A name that comes or goes dates its folder anew."""
+    with ground.started():
+        eventually(lambda: b"/part1/unit1/" in kept_listings(ground))
+    for change in (make_a_file, make_a_file_where_there_were_only_folders, make_folders, move_a_folder):
+        change(ground.root)
+        with ground.started() as workspace:
+            assert newest(workspace) == tree_id(ground.root), change.__name__
+    assert ground.relied() == 5
+
+
+def test_listings_of_folders_that_are_gone_do_not_add_up(ground: Ground) -> None:
+    """A build folder with another name every day would fill the table in the end."""
+    for number in range(6):
+        folder = ground.root / f"build{number}"
+        make_parts(folder)
+        with ground.started():
+            pass
+        with ground.started():
+            eventually(lambda: any(b"/build" in key for key in kept_listings(ground)))
+        shutil.rmtree(folder)
+    assert len(kept_listings(ground)) <= 2 * (2 * 16 + 1)
+
+
 def test_ignore_files_hold_for_what_scouts_never_look_at(ground: Ground) -> None:
     """Changed while nobody watched, they decide anew; unchanged, they hold for what happens later."""
     (ground.root / "part0/.gitignore").write_text("*.log\n")

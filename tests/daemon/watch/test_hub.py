@@ -42,7 +42,7 @@ def test_a_local_folder_is_watched_with_inotify_and_on_request_polled(made: Hub,
 
 def test_a_remote_folder_is_polled(made: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A colleague's change on the server raises no event here."""
-    monkeypatch.setattr(hub, "is_remote", lambda root: root == os.fsencode(tmp_path))
+    monkeypatch.setattr(hub, "file_system_type", {os.fsencode(tmp_path): "nfs4"}.__getitem__)
     assert kind(made, tmp_path) == "poll"
 
 

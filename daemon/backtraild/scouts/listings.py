@@ -1,0 +1,66 @@
+"""What is in a folder beside the files that have rows: listed, or known from an earlier start.
+
+A folder's own times change with every name that comes into it or goes, as a file's do with its content. So one that
+looks as it did when it was listed has the same names in it, under the rule that holds for files: what was changed a
+moment before it was looked at may change again unseen, and does not count.
+"""
+
+import os
+import time
+from collections.abc import Collection
+from sqlite3 import Connection
+
+from backtraild import layout
+from backtraild.ticks import is_settled
+
+# All folders whose keys are from one to the other.
+Stretch = tuple[bytes, bytes]
+
+# A folder with more than this beside its rows, as with thousands of excluded files, is listed every time.
+MOST_BYTES = 32 * 1024
+
+_ARE_THERE = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'listings')"
+_OF_STRETCH = "SELECT folder, listing FROM listings WHERE folder >= ? AND folder < ?"
+_OF_FOLDER = "SELECT folder, listing FROM listings WHERE folder = ?"
+
+
+class Listings:
+    """Of the folders that a scout visits for a stretch; the new ones among them are `made`, by key."""
+
+    def __init__(self, table: Connection, stretch: Stretch, root: bytes | None) -> None:
+        """Without a root, nothing is known of its file system, and all folders are listed."""
+        self.made: list[tuple[bytes, bytes]] = []
+        self._table = table
+        self._stretch = stretch
+        self._device = None if root is None else os.stat(root).st_dev
+        # A table of an earlier version has none.
+        self._are_there = self._device is not None and bool(table.execute(_ARE_THERE).fetchone()[0])
+        self._known: dict[bytes, bytes] = dict(table.execute(_OF_STRETCH, stretch)) if self._are_there else {}
+
+    def others(self, key: bytes, names: list[bytes]) -> Collection[bytes]:
+        """What the present folder has beside these names. It is watched already: what changes from now on is told."""
+        started = time.time_ns()
+        folder = os.lstat(b".")
+        kept = self._kept(key)
+        known = None if kept is None else layout.others(kept, folder, names)
+        if known is not None:
+            return known
+        others = set(os.listdir(b".")).difference(names)
+        self._note(key, folder, names, others, started)
+        return others
+
+    def _kept(self, key: bytes) -> bytes | None:
+        first, end = self._stretch
+        if self._are_there and not first <= key < end and key not in self._known:  # it only leads there
+            self._known.update(self._table.execute(_OF_FOLDER, (key,)))
+        return self._known.get(key)
+
+    def _note(
+        self, key: bytes, folder: os.stat_result, names: list[bytes], others: set[bytes], started: int
+    ) -> None:
+        ended = time.time_ns()
+        is_proof = folder.st_dev == self._device and all(
+            is_settled(stamp, started, ended) for stamp in (folder.st_mtime_ns, folder.st_ctime_ns)
+        )
+        if is_proof and sum(map(len, others)) <= MOST_BYTES:
+            self.made.append((key, layout.listing(folder, names, others)))
