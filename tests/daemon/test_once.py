@@ -81,7 +81,7 @@ def test_a_damaged_table_does_not_make_a_repeated_save_a_second_one(tmp_path: Pa
         with (project.store / "state.db").open("r+b") as file:
             file.seek(page * 4096)
             file.write(random.Random(page).randbytes(4096))
-        database.connection = Connection(database._open(), database._begin_anew)
+        database.connection = Connection(database._open(), database._path, database._begin_anew)
         assert project.workspace.made_for("r1") == first
 
 
