@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from errno import ELOOP, ENOTDIR
 
 from backtraild.ignore import IGNORE_FILES, FolderRules
-from backtraild.model import BlobSink, Limits, Path, Placed, is_dot_git, join_path, split_path
+from backtraild.model import BlobSink, Limits, ObjectId, Path, Placed, is_dot_git, join_path, split_path
 from backtraild.scan.capture import is_unchanged
 from backtraild.scan.delegation import Delegation
 from backtraild.scan.deputy import Deputy
@@ -54,7 +54,9 @@ class Scanner:
         clock: Callable[[], int] = time.time_ns,
         progress: Callable[[int], None] = lambda _: None,
         placed: Mapping[Path, Placed] | None = None,
+        expect: Callable[[ObjectId], None] = lambda _: None,
     ) -> None:
+        """`expect` hears of old content that is going to be compared with what is captured in its place."""
         self._root = root
         self._rules = rules
         self._table = table
@@ -64,7 +66,7 @@ class Scanner:
         self._found = Findings(table, limits, progress, enforce_limits=enforce_limits)
         self._delegation = Delegation(deputy)
         self._taker = Taker(
-            table, sink, self._found, self._delegation, self._max_file_size, clock, placed or {}
+            table, sink, self._found, self._delegation, self._max_file_size, clock, placed or {}, expect
         )
 
     def everything(self) -> ScanResult:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from backtraild.model import BlobSink, Path, Placed, SkipReason, is_dot_git, join_path
+from backtraild.model import BlobSink, ObjectId, Path, Placed, SkipReason, is_dot_git, join_path
 from backtraild.scan.capture import Left, as_placed, capture
 from backtraild.scan.delegation import Batch, Delegation, Differing
 from backtraild.scan.findings import Findings
@@ -23,6 +23,7 @@ class Taker:
         max_file_size: int,
         clock: Callable[[], int],
         placed: Mapping[Path, Placed],
+        expect: Callable[[ObjectId], None],
     ) -> None:
         self._table = table
         self._sink = sink
@@ -31,6 +32,7 @@ class Taker:
         self._max_file_size = max_file_size
         self._clock = clock
         self._placed = placed
+        self._expect = expect
 
     def take_all(self, place: Folder, files: Iterable[Differing]) -> None:
         """Capture these files of a folder; some of them perhaps not before `take_answers`."""
@@ -51,6 +53,8 @@ class Taker:
     ) -> Stat | None:
         """Capture one file; the row to write, if that is another one."""
         self._found.count(status)
+        if known is not None:
+            self._expect(known.oid)
         if is_dot_git(name):
             captured: Stat | Left | None = Left(status.st_size, SkipReason.RESERVED_NAME)
         else:

@@ -7,6 +7,7 @@ before it is durable.
 from backtraild.store import trees
 from backtraild.store.comparisons import Comparisons
 from backtraild.store.describe import describe, measure, pairs, summary
+from backtraild.store.expecting import expect_folders
 from backtraild.store.failing import failing
 from backtraild.store.kept import Kept
 from backtraild.store.mending import QUARANTINE, Mended
@@ -61,6 +62,7 @@ __all__ = [
     "describe",
     "discard_upkeep",
     "edits",
+    "expect_folders",
     "failing",
     "is_binary",
     "measure",

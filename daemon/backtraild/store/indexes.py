@@ -45,6 +45,11 @@ class File:
         """So many bytes from there; fewer only at the end of the file."""
         return os.pread(self._descriptor, length, offset)
 
+    def expect(self, length: int, offset: int) -> None:
+        """These bytes are about to be read: the disk may begin to look for them. Nobody waits for that."""
+        if sys.platform != "darwin":  # which has no such call
+            os.posix_fadvise(self._descriptor, offset, length, os.POSIX_FADV_WILLNEED)
+
     @property
     def size(self) -> int:
         """How long the file is now."""

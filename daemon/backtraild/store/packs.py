@@ -107,6 +107,10 @@ class Packs:
         """Every object, with one place where it lies."""
         return self._finder.all()
 
+    def expect(self, place: Place) -> None:
+        """The object there is about to be read."""
+        self._file(place).expect(_ENTRY_HEADER + stream.FIRST_READ, place[1])
+
     def entry_at(self, place: Place) -> Located:
         """What stands before an object; most objects are read to their end with it."""
         name, offset = place

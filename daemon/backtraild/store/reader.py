@@ -143,6 +143,17 @@ class Objects:
         """Of each of two folders, the entries that the other one does not have."""
         return decode_differing(self.tree_content(old), self.tree_content(new))
 
+    def expect(self, oid: ObjectId) -> None:
+        """An object is about to be read; what is wrong with it shows then."""
+        with contextlib.suppress(*_TROUBLE):
+            place = self._packs.place(oid)
+            if place is not None:
+                self._packs.expect(place)
+
+    def kept_tree(self, oid: ObjectId) -> bytes | None:
+        """A folder as it is stored, if it is in memory."""
+        return self._trees.get(oid)
+
     def keep_tree(self, oid: ObjectId, content: bytes) -> None:
         """Remember a tree, so that the next save reads nothing."""
         self._trees.keep(oid, content, len(content))

@@ -14,8 +14,8 @@ from backtrail.errors import StoreDamaged
 from backtraild.model import TREE_MODE, Checkpoint, Entry, FileChange, Path
 from backtraild.state import Query
 from backtraild.store import pairs, trees
+from backtraild.workspace.catalogue import Catalogue
 from backtraild.workspace.parts import Parts
-from backtraild.workspace.recorder import Recorder
 
 _FIRST_BATCH = 64
 
@@ -40,13 +40,13 @@ class _State(Struct, frozen=True):
 class Annals:
     """The steps in which files and folders came to be what they are."""
 
-    def __init__(self, parts: Parts, recorder: Recorder) -> None:
+    def __init__(self, parts: Parts, catalogue: Catalogue) -> None:
         self._parts = parts
-        self._recorder = recorder
+        self._catalogue = catalogue
 
     def steps(self, path: Path, before: int | None = None) -> Iterator[Step]:
         """Every change of a path in checkpoints below a number, newest first; a renamed file is followed."""
-        self._recorder.catch_up()
+        self._catalogue.catch_up()
         states = self._states(path, before)
         newer = next(states, None)
         while newer is not None:

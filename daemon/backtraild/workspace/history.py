@@ -37,6 +37,7 @@ from backtraild.store import (
     trees,
 )
 from backtraild.workspace import foresight
+from backtraild.workspace.catalogue import Catalogue
 from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
@@ -61,6 +62,7 @@ class History:
     def __init__(self, parts: Parts, recorder: Recorder, remedy: Remedy) -> None:
         self._parts = parts
         self._recorder = recorder
+        self._catalogue = recorder.catalogue
         self._remedy = remedy
         self._comparisons = Comparisons()
         self._diffs: Kept[tuple[str, str, tuple[Path, ...], bool], Diff] = Kept(DIFFS_BYTES)
@@ -80,7 +82,7 @@ class History:
 
     def number(self, name: str) -> int:
         """The number of a checkpoint, which may be damaged."""
-        return naming.resolve(name, _Names(self._parts, self._recorder), datetime.now(UTC))
+        return naming.resolve(name, _Names(self._parts, self._catalogue), datetime.now(UTC))
 
     def find_any(self, name: str) -> Checkpoint:
         """The same, with what is left to be told of one that is damaged."""
@@ -124,7 +126,7 @@ class History:
                     yield checkpoint
 
     def _touching(self, path: Path, first: int) -> Sequence[tuple[int, bool]]:
-        return self._recorder.asked(lambda: self._parts.index.touching(path, first, _BATCH))
+        return self._catalogue.asked(lambda: self._parts.index.touching(path, first, _BATCH))
 
     def changed(self, checkpoint: Checkpoint, path: Path) -> tuple[FileChange, ...]:
         """What a checkpoint changed at a path or below it."""
@@ -221,7 +223,7 @@ class History:
             return None
 
     def _selected(self, query: Query) -> Sequence[tuple[int, bool]]:
-        return self._recorder.asked(lambda: self._parts.index.select(query))
+        return self._catalogue.asked(lambda: self._parts.index.select(query))
 
     def _touches(self, checkpoint: Checkpoint, path: Path) -> bool:
         """Did this checkpoint change a path? Asked only where the index does not know."""
@@ -256,9 +258,9 @@ class History:
 class _Names:
     """The checkpoints as `naming` wants to ask for them. Numbers are in memory; the table is asked for the rest."""
 
-    def __init__(self, parts: Parts, recorder: Recorder) -> None:
+    def __init__(self, parts: Parts, catalogue: Catalogue) -> None:
         self._store, self._index = parts.store, parts.index
-        self._recorder = recorder
+        self._catalogue = catalogue
 
     def newest(self, skip: int) -> int | None:
         numbers = self._store.numbers
@@ -271,10 +273,10 @@ class _Names:
         return self._store.has(number)
 
     def by_prefix(self, prefix: str) -> Sequence[tuple[int, str]]:
-        return self._recorder.asked(lambda: self._index.by_prefix(prefix))
+        return self._catalogue.asked(lambda: self._index.by_prefix(prefix))
 
     def newest_at(self, time: datetime) -> int | None:
-        return self._recorder.asked(lambda: self._index.newest_at(time))
+        return self._catalogue.asked(lambda: self._index.newest_at(time))
 
 
 def _is_of(change: FileChange, path: Path) -> bool:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from backtraild.retention import Candidate, Decision, Ranking, Verdict, believed, decide, rank
+from backtraild.workspace.catalogue import Catalogue
 from backtraild.workspace.parts import Parts
-from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.restorer import Restorer
 
 
@@ -40,9 +40,9 @@ class PruneResult(Struct, frozen=True):
 class Pruner:
     """Applies the retention of one workspace to its checkpoints."""
 
-    def __init__(self, parts: Parts, recorder: Recorder, restorer: Restorer) -> None:
+    def __init__(self, parts: Parts, catalogue: Catalogue, restorer: Restorer) -> None:
         self._parts = parts
-        self._recorder = recorder
+        self._catalogue = catalogue
         self._restorer = restorer
 
     def plan(self, *, dry_run: bool, spare: int = 0, asked: bool = True) -> PruneResult:
@@ -69,7 +69,7 @@ class Pruner:
 
     def _candidates(self) -> list[Candidate]:
         """All that is to be known is in the table: no commit is read."""
-        rows = self._recorder.asked(self._parts.index.outline)
+        rows = self._catalogue.asked(self._parts.index.outline)
         pinned = self._parts.store.pinned
         return [Candidate(number, time, kind, number in pinned) for number, time, kind in rows]
 

@@ -1,9 +1,8 @@
 """Turning a look at the disk into a checkpoint."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -23,15 +22,16 @@ from backtraild.store import (
     check_message,
     check_request,
     describe,
+    expect_folders,
     summary,
 )
+from backtraild.workspace.catalogue import Catalogue
 from backtraild.workspace.forgiving import ForgivingContent
 from backtraild.workspace.healer import Healer
-from backtraild.workspace.parts import Parts, agree, reconcile
+from backtraild.workspace.parts import Parts, reconcile
+from backtraild.workspace.passing import rolled_back
 from backtraild.workspace.root import Root
 from backtraild.workspace.scouting import Scouting
-
-_Answer = TypeVar("_Answer")
 
 
 class Look(Struct, frozen=True):
@@ -48,15 +48,12 @@ class Recorder:
         self._parts = parts
         self._meter = meter
         self._observer = observer
+        self.catalogue = Catalogue(parts)
         self._rules = FolderRules.for_root(parts.config.exclude_patterns)
         self.root = Root(parts.root, parts.database, parts.table)
         self.scouting = Scouting(parts, self._rules, observer)
         self.unsettled: frozenset[Path] = frozenset()
-        self._table_is_behind = False
-        # Whoever asked for them does not wait for the table to know them.
-        self._unlisted: list[Checkpoint] = []
         self._made: Checkpoint | None = None
-        self._beginnings = parts.database.beginnings
 
     def save(
         self,
@@ -94,7 +91,7 @@ class Recorder:
         self.root.check()
         self._agreed_base()
         healer.mend()
-        with self._pack(healing=True) as pack, _rolled_back(parts):
+        with self._pack(healing=True) as pack, rolled_back(parts.database):
             healer.begin(pack)
             self._scan(pack, None, enforce_limits=False)
             parts.store.finish(pack)
@@ -123,6 +120,8 @@ class Recorder:
             with parts.database.transaction(), self._pack(healing=healer is not None) as pack:
                 if healer is not None:
                     healer.begin(pack)
+                if base is not None and dirty is not None:
+                    expect_folders(parts.store.objects, base, dirty)
                 found = self._scan(pack, dirty, enforce_limits=base is None and not force, placed=placed)
                 self._check_still(folder)
                 self.root.remember(folder)
@@ -137,7 +136,7 @@ class Recorder:
                     parts.table.adopt(checkpoint.tree, found.changes)
                     if healer is None:  # else they are told against rows, not against a tree
                         parts.steps.keep(base, checkpoint.tree, found.changes)
-                    self._unlisted.append(checkpoint)
+                    self.catalogue.add_soon(checkpoint)
                     self._made = checkpoint
                 if healer is not None:
                     healer.end(pack, partial=False)
@@ -145,81 +144,23 @@ class Recorder:
             if checkpoint is None:
                 raise
             # The checkpoint is durable, only the table is behind: it catches up when it is needed next.
-            self._table_is_behind = True
+            self.catalogue.fell_behind()
         self.unsettled = found.unsettled | _not_looked_at(self.unsettled, dirty)
         return checkpoint
 
     def delete(self, numbers: Sequence[int]) -> None:
         """Let go of checkpoints."""
-        self.list_new()
-        try:
-            # The rows first: one without its ref then always means that a ref was lost.
-            with self._parts.database.transaction(durable=True):
-                self._parts.index.remove(numbers)
-        except StoreFailed:
-            self._table_is_behind = True  # git lets go of them, and git is the truth
+        self.catalogue.remove(numbers)
         try:
             self._parts.store.delete_many(numbers)
         except BaseException:
-            self._table_is_behind = True  # those that are left get their rows again
+            self.catalogue.fell_behind()  # those that are left get their rows again
             raise
-
-    def table_lost(self) -> None:
-        """Somebody else found the table damaged: what it knew of checkpoints is made again when it is needed."""
-        self._table_is_behind = True
 
     def take_made(self) -> Checkpoint | None:
         """The last checkpoint that was made since this was asked; None if none was."""
         made, self._made = self._made, None
         return made
-
-    def list_new(self) -> None:
-        """Have the table know the newest checkpoints, unless it can't be written."""
-        if not self._unlisted:
-            return
-        new, self._unlisted = self._unlisted, []
-        try:
-            with self._parts.database.transaction():
-                for checkpoint in new:
-                    self._parts.index.add(checkpoint)
-        except StoreFailed:
-            self._table_is_behind = True
-
-    def catch_up(self) -> None:
-        """Make sure that the table knows every checkpoint, also after it could not be written."""
-        self.list_new()
-        if self._table_is_behind or self._beginnings != self._parts.database.beginnings:
-            reconcile(self._parts)
-            self._table_is_behind = False
-            self._beginnings = self._parts.database.beginnings
-
-    def made_for(self, request: str) -> Checkpoint | None:
-        """The checkpoint that was made for a request; None if none was, or if it is deleted."""
-        check_request(request)
-        number = self.asked(lambda: self._parts.index.by_request(request))
-        return None if number is None else self._parts.store.get(number)
-
-    def asked(self, question: Callable[[], _Answer]) -> _Answer:
-        """What the table answers, brought up to date, and made anew if it turns out to be damaged."""
-        if self._parts.database.connection.in_transaction:  # of a look that is under way
-            return question()
-        try:
-            self.catch_up()
-        except StoreFailed:
-            return self._asked_in_passing(question)
-        try:
-            return question()
-        except TableLost:
-            self.catch_up()
-            return question()
-
-    def _asked_in_passing(self, question: Callable[[], _Answer]) -> _Answer:
-        """The table can't be written, as on a full disk: in memory it is right for as long as one answer takes."""
-        answers = []
-        with _rolled_back(self._parts):
-            agree(self._parts)
-            answers.append(question())
-        return answers[0]
 
     @contextlib.contextmanager
     def look(self) -> Iterator[Look]:
@@ -227,7 +168,7 @@ class Recorder:
         self.root.check()
         base = self._agreed_base()
         parts = self._parts
-        with self._pack() as pack, _rolled_back(parts):
+        with self._pack() as pack, rolled_back(parts.database):
             found = self._scan(pack, None, enforce_limits=False)
             parts.table.adopt(base or "", found.changes)  # so that files are counted as after a save
             yield Look(found.changes, PendingContent(pack, parts.store.objects))
@@ -243,7 +184,7 @@ class Recorder:
 
     def _agreed_base(self) -> str | None:
         """The newest checkpoint's tree, which the stat table describes as well."""
-        self.catch_up()
+        self.catalogue.catch_up()
         base = self._parts.store.newest_tree()
         if base != self._parts.table.tree:
             reconcile(self._parts)
@@ -297,6 +238,7 @@ class Recorder:
             enforce_limits=enforce_limits,
             progress=self._meter.begin("looking", None if dirty is not None else parts.table.files or None),
             placed=placed,
+            expect=parts.store.objects.expect,
         )
 
     def _commit(
@@ -343,15 +285,3 @@ def _not_looked_at(noted: frozenset[Path], dirty: frozenset[Path] | None) -> fro
         return frozenset()
     folders = tuple(path + b"/" for path in dirty)
     return frozenset(path for path in noted - dirty if not path.startswith(folders))
-
-
-@contextlib.contextmanager
-def _rolled_back(parts: Parts) -> Iterator[None]:
-    """A transaction that ends as if it had not been."""
-    with contextlib.suppress(_EndOfLook), parts.database.transaction():
-        yield
-        raise _EndOfLook
-
-
-class _EndOfLook(Exception):
-    """Leaves a transaction without keeping it."""

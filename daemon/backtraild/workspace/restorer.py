@@ -152,7 +152,7 @@ class Restorer:
         One that was interrupted is finished first: it was asked for under an id as well.
         """
         self.recover()
-        made = self._recorder.made_for(request)
+        made = self._recorder.catalogue.made_for(request)
         if made is None:
             return None
         if made.kind is not Kind.RESTORE:

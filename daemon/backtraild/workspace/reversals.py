@@ -7,8 +7,8 @@ from backtrail.errors import BacktrailError
 from backtraild.model import Checkpoint, Kind
 from backtraild.sessions import Session, Sessions
 from backtraild.state import Query
+from backtraild.workspace.catalogue import Catalogue
 from backtraild.workspace.parts import Parts
-from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.rewinds import RewindNote, note_of
 
 _log = logging.getLogger(__name__)
@@ -17,14 +17,14 @@ _log = logging.getLogger(__name__)
 class Reversals:
     """Rewinds are recorded as checkpoints first. Then turns are hidden or brought back, once, crash or not."""
 
-    def __init__(self, parts: Parts, recorder: Recorder, sessions: Sessions) -> None:
+    def __init__(self, parts: Parts, catalogue: Catalogue, sessions: Sessions) -> None:
         self._parts = parts
-        self._recorder = recorder
+        self._catalogue = catalogue
         self._sessions = sessions
 
     def last_restore(self) -> Checkpoint | None:
         """The checkpoint that records the last restore, rewind or undo."""
-        rows = self._recorder.asked(lambda: self._parts.index.select(Query(limit=1, kind=Kind.RESTORE)))
+        rows = self._catalogue.asked(lambda: self._parts.index.select(Query(limit=1, kind=Kind.RESTORE)))
         return self._parts.store.get(rows[0][0]) if rows else None
 
     def finish(self) -> None:

@@ -108,7 +108,7 @@ class Rewinder:
         """The checkpoint that holds the files as they were."""
         if wanted.before:
             last = kept[-1].after if kept else None
-            there = self._recorder.asked(lambda: self._parts.index.newest_at(turn.started))
+            there = self._recorder.catalogue.asked(lambda: self._parts.index.newest_at(turn.started))
             candidates = [turn.before, last, there]
         else:
             candidates = [turn.after, gone[0].before if gone else None]

@@ -4,8 +4,8 @@ import contextlib
 
 from backtrail.errors import StoreFailed
 from backtraild.state import TableLost
+from backtraild.workspace.catalogue import Catalogue
 from backtraild.workspace.parts import Parts
-from backtraild.workspace.recorder import Recorder
 
 _FACT = "rubbish"
 
@@ -13,9 +13,9 @@ _FACT = "rubbish"
 class Rubbish:
     """What was let go and not taken away yet. A lost note only lets it lie until more is let go."""
 
-    def __init__(self, parts: Parts, recorder: Recorder) -> None:
+    def __init__(self, parts: Parts, catalogue: Catalogue) -> None:
         self._parts = parts
-        self._recorder = recorder
+        self._catalogue = catalogue
         self.left = 0  # how often some was left since the store was opened
         self.is_there = self._read()
 
@@ -39,7 +39,7 @@ class Rubbish:
             with self._parts.database.transaction():
                 return self._parts.database.fact(_FACT) == "yes"
         except TableLost:
-            self._recorder.table_lost()
+            self._catalogue.fell_behind()
             return True
 
     def _write(self, value: str) -> None:
@@ -47,4 +47,4 @@ class Rubbish:
             with self._parts.database.transaction():
                 self._parts.database.remember(_FACT, value)
         except TableLost:
-            self._recorder.table_lost()
+            self._catalogue.fell_behind()

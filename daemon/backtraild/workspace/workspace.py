@@ -59,18 +59,19 @@ class Workspace:
             self.remedy = Remedy(self._parts, self._recorder)
             self.history = History(self._parts, self._recorder, self.remedy)
             self.pieces = Pieces(self._parts, self.history)
-            annals = Annals(self._parts, self._recorder)
+            catalogue = self._catalogue = self._recorder.catalogue
+            annals = Annals(self._parts, catalogue)
             self.log = Versions(self._parts, annals).log
             self.blame = Blame(annals, self.history, self._recorder, self._parts.store.objects).lines
             self._pins = TemporaryPins(self._parts)
             self.transcripts = Transcripts(self._parts.store, self.redactor, self._parts.database)
             self.compaction = Compaction(self.transcripts)
             self.sessions = self._open_sessions()
-            reversals = Reversals(self._parts, self._recorder, self.sessions)
+            reversals = Reversals(self._parts, catalogue, self.sessions)
             self._restorer = Restorer(
                 self._parts, self._recorder, self.history, reversals, self.remedy, meter
             )
-            self._pruner = Pruner(self._parts, self._recorder, self._restorer)
+            self._pruner = Pruner(self._parts, catalogue, self._restorer)
             rewinder = Rewinder(self._parts, self._recorder, self.history, self._restorer, self.sessions)
             self._parts.suspicion.done += reinstate(self._parts)
             self._restorer.recover()
@@ -81,16 +82,16 @@ class Workspace:
             self._parts.database.close()
             raise
         self.store, self.room = self._parts.store, self._parts.room
-        self.rubbish = Rubbish(self._parts, self._recorder)
+        self.rubbish = Rubbish(self._parts, self._catalogue)
         self.restore = self._restorer.restore
         self.preview = self._restorer.preview
         self.plan_rewind, self.rewind = rewinder.plan, rewinder.carry_out
-        self.made_for = self._recorder.made_for
+        self.made_for = self._catalogue.made_for
         self.restored_for = self._restorer.done_for
 
     def settle(self, is_asked: Callable[[], bool] = lambda: False) -> None:
         """Do what no answer waits for, until somebody asks for something."""
-        self._recorder.list_new()
+        self._catalogue.list_new()
         self.store.settle(is_asked)
         self._recorder.scouting.keep_listings(is_asked)
 
@@ -122,13 +123,13 @@ class Workspace:
 
     def undo(self, *, dirty: Iterable[Path] | None = None, request: str | None = None) -> RestoreResult:
         """Bring back the state before the last restore."""
-        self._recorder.catch_up()
+        self._catalogue.catch_up()
         return self._restorer.undo(dirty=dirty, request=request)
 
     def checkpoints_of(self, session: str) -> tuple[int, ...]:
         """The checkpoints that were made for a session, oldest first."""
         query = Query(limit=-1, session=session)
-        rows = self._recorder.asked(lambda: self._parts.index.select(query))
+        rows = self._catalogue.asked(lambda: self._parts.index.select(query))
         return tuple(sorted(number for number, _ in rows))
 
     def hints(self, report: Report) -> frozenset[Path] | None:
@@ -145,7 +146,7 @@ class Workspace:
 
     def skipped(self) -> list[Skipped]:
         """What is seen and not captured."""
-        return self._recorder.asked(self._parts.skips.all)
+        return self._catalogue.asked(self._parts.skips.all)
 
     def check_root(self) -> bool:
         """Is it the folder that was looked at last? Raises WorkspaceUnavailable where it can't be looked at."""
@@ -241,7 +242,7 @@ class Workspace:
             self.transcripts,
             self.redactor,
             lambda: datetime.now(UTC),
-            self._recorder.table_lost,
+            self._catalogue.fell_behind,
         )
 
     def release_pins(self) -> None:

@@ -74,7 +74,7 @@ def test_files_of_one_folder_are_looked_at_together(tmp_path: Path, monkeypatch:
         make_files(project.root, 300)
         project.workspace.start()
         connection = project.workspace._parts.database.connection._connection
-        few, many = [b"000/1", b"001/101"], [b"%03d/%d" % (n // 100, n) for n in range(10, 200)]
+        few, many = [b"000/1", b"001/199"], [b"%03d/%d" % (n // 100, n) for n in range(10, 199)]
         for names in ([b"000/0"], few, many):  # the first save opens the pack, which then stays open
             for name in names:
                 project.write(name, b"changed")

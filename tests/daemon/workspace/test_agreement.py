@@ -337,7 +337,7 @@ def test_a_kill_before_the_table_knew_of_a_checkpoint_costs_nothing(project: Pro
     """The next start finds it in git."""
     edit(project)
     made = project.save("third")
-    project.workspace._recorder._unlisted.clear()  # as a kill does
+    project.workspace._catalogue._unlisted.clear()  # as a kill does
     project.reopen()
     assert listed(project) == [3, 2, 1]
     assert project.workspace.history.find("@").id == made.id
