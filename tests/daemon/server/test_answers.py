@@ -15,6 +15,7 @@ from backtraild.server.deliveries import Deliveries
 from backtraild.server.ledger import Ticket
 from support.answering import Answering, answering
 from support.watching import eventually
+from support.wire import Wire
 
 ASKING, QUESTIONS = 4, 300
 
@@ -73,13 +74,26 @@ def test_whoever_sends_an_answer_lets_the_loop_know_of_a_request(
         workspace = server.watch(a="content")
         with server.busy(workspace):
             first.send("list", workspace=workspace)
-            eventually(lambda: waits(server))
-            server.server._outbox.wake()
-            eventually(lambda: not waits(server))  # the worker has it
-            second.send("ping")
-            eventually(lambda: waits(server))
+            eventually(lambda: server.server._outbox.wake() or has_request(server, workspace))
+            leave_unheard(server, second)
         assert "result" in first.receive()
         assert "result" in second.receive()
+
+
+def has_request(server: Answering, workspace: str) -> bool:
+    """Has the worker something to do, which it can't do yet?"""
+    return not server.service.worker(workspace)._inbox.is_empty
+
+
+def leave_unheard(server: Answering, wire: Wire) -> None:
+    """Send a request that nobody takes. Events that go out still wake the loop, which takes it: once more."""
+    for _ in range(100):
+        wire.send("ping")
+        eventually(lambda: waits(server) or not wire.is_silent(0))
+        if wire.is_silent(0):
+            return
+        wire.receive()
+    raise AssertionError("the loop hears of every request")
 
 
 def waits(server: Answering) -> bool:
