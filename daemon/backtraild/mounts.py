@@ -31,8 +31,9 @@ _REMOTE = (
 )
 
 
-# File systems that are known to date a folder anew with every name that comes into it or goes.
-_DATING = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "tmpfs"})
+# File systems that are known to date a folder anew with every name that comes into it or goes, and to keep both or
+# neither of these when the power fails.
+_DATING = frozenset({"ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "tmpfs"})
 
 
 class Mount(NamedTuple):

@@ -63,7 +63,7 @@ def test_network_and_fuse_file_systems_are_remote(kind: str):
     assert not dates_folders(kind)
 
 
-@pytest.mark.parametrize("kind", ["", "vfat", "exfat", "ntfs3", "overlay", "a file system to come"])
+@pytest.mark.parametrize("kind", ["", "ext2", "vfat", "exfat", "ntfs3", "overlay", "a file system to come"])
 def test_the_times_of_folders_are_relied_on_where_they_are_known_to_be_reliable(kind: str):
     """Elsewhere a start lists every folder, which is only slower."""
     assert not dates_folders(kind)
