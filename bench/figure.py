@@ -46,6 +46,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str = ""
     files: int = 0
     load: float = 0.0
+    stolen: float | None = None
     day: str = ""
 
     @property

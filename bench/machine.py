@@ -24,6 +24,26 @@ def load() -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Processors:
+    """How long they have run, and how long others on the same host ran in their place, in ticks since the start."""
+
+    all: int
+    stolen: int
+
+    @staticmethod
+    def now() -> "Processors":
+        """As the kernel counts it."""
+        ticks = [int(number) for number in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+        idle, stolen = ticks[3] + ticks[4], ticks[7]
+        return Processors(sum(ticks[:8]) - idle, stolen)
+
+    def taken_since(self, before: "Processors") -> float:
+        """The part of what was wanted of them that others got."""
+        wanted = self.all - before.all
+        return (self.stolen - before.stolen) / wanted if wanted else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """What a process takes of the memory now, and what it took at most so far, in bytes."""
 

@@ -9,14 +9,16 @@ from bench.results import Results
 from bench.sample import Sample
 
 HEAD = (
-    "| bar | what | files | Backtrail | peer | ratio | wanted | | load |",
-    "|---|---|---|---|---|---|---|---|---|",
+    "| bar | what | files | Backtrail | peer | ratio | wanted | | load | stolen |",
+    "|---|---|---|---|---|---|---|---|---|---|",
 )
 WIDTH = 118
 
 _METHOD = (
-    "The load of a row is that of the minute before it was begun; the run itself adds about 1. Both sides of a row "
-    "were measured in the same run, in turns, on the same tree, ours through the client and a daemon. Medians, unless "
+    "The load of a row is that of the minute before it was begun; the run itself adds about 1. "
+    "Stolen is the part of what was wanted of the processors that others on the same host got while the figure was "
+    "measured; a start and a first snapshot, which keep all of them busy, suffer most. Both sides of a row were "
+    "measured in the same run, in turns, on the same tree, ours through the client and a daemon. Medians, unless "
     "said otherwise; in brackets the smallest and the largest of all n repetitions, of which none is left out. The "
     "samples are in `results.json`. What Backtrail acknowledges is on the disk; most peers leave that to the system. "
     "Before a peer's turn Backtrail rests for 20 ms, in which it does what it leaves until nobody waits, such as the "
@@ -47,10 +49,11 @@ def row(figure: Figure) -> str:
     """A figure as a line of the table."""
     verdict = {None: "", True: "reached", False: _UNREACHED}[figure.reached]
     note = f" ({figure.note})" if figure.note else ""
+    stolen = "–" if figure.stolen is None else f"{figure.stolen:.0%}"
     ours = figure.failure or _cell(figure, figure.ours, figure.quantile)
     return (
         f"| {figure.name} | {figure.what}{note} | {figure.files:,} | {ours}"
-        f" | {_peer(figure)} | {ratio(figure)} | {wanted(figure)} | {verdict} | {figure.load:.1f} |"
+        f" | {_peer(figure)} | {ratio(figure)} | {wanted(figure)} | {verdict} | {figure.load:.1f} | {stolen} |"
     )
 
 

@@ -10,6 +10,7 @@ from bench import machine
 from bench.course import Course
 from bench.figure import Figure
 from bench.figures import Measure
+from bench.machine import Processors
 
 TIME_IS_UP = "not measured: the time of the run was up"
 
@@ -24,13 +25,13 @@ def measured(
     """Rows as they come. No figure is begun after so many seconds, and one that fails is a row that says so."""
     give_up_at = time.monotonic() + seconds
     for name in names:
-        load = machine.load()
+        load, before = machine.load(), Processors.now()
         say(f"{name}: {datetime.now(UTC):%H:%M:%S}, load {load:.2f}")
         if time.monotonic() > give_up_at:
-            yield _stamped(Figure(name=name, what="", failure=TIME_IS_UP), course, load)
+            yield _stamped(Figure(name=name, what="", failure=TIME_IS_UP), course, load, None)
             continue
         for figure in _rows(name, figures[name], course):
-            yield _stamped(figure, course, load)
+            yield _stamped(figure, course, load, round(Processors.now().taken_since(before), 3))
 
 
 def _rows(name: str, measure: Measure, course: Course) -> Iterator[Figure]:
@@ -40,7 +41,11 @@ def _rows(name: str, measure: Measure, course: Course) -> Iterator[Figure]:
         yield Figure(name=name, what="", failure=f"failed: {type(error).__name__}: {error}")
 
 
-def _stamped(figure: Figure, course: Course, load: float) -> Figure:
+def _stamped(figure: Figure, course: Course, load: float, stolen: float | None) -> Figure:
     return msgspec.structs.replace(
-        figure, load=load, files=figure.files or course.files, day=f"{datetime.now(UTC):%Y-%m-%d}"
+        figure,
+        load=load,
+        stolen=stolen,
+        files=figure.files or course.files,
+        day=f"{datetime.now(UTC):%Y-%m-%d}",
     )

@@ -7,6 +7,7 @@ import pytest
 from bench import plot, report
 from bench.figure import Figure, Unit, at_most, at_most_times, faster
 from bench.growth import Point
+from bench.machine import Processors
 from bench.results import Results
 from bench.sample import Sample, sample, single
 
@@ -18,6 +19,7 @@ SAVE = Figure(
     peer_is="git",
     bar=faster(150),
     load=0.4,
+    stolen=0.123,
     files=1000,
 )
 MEMORY = Figure(name="P6", what="memory", unit=Unit.BYTES, ours=single(130e6), bar=at_most(120e6), load=2.25)
@@ -39,12 +41,12 @@ def test_a_row_shows_both_sides_their_spread_the_ratio_and_the_verdict():
     """A figure without its spread, its peer or its bar can't be judged."""
     assert report.row(SAVE) == (
         "| P1 | save | 1,000 | 5.00 ms (4.00 ms – 12.00 ms, n 3) | 700.00 ms (600.00 ms – 800.00 ms, n 2) (git)"
-        " | 140.0 × faster | ≥ 150 × | **not reached** | 0.4 |"
+        " | 140.0 × faster | ≥ 150 × | **not reached** | 0.4 | 12% |"
     )
     assert report.row(MEMORY) == (
-        "| P6 | memory | 0 | 130.0 MB | – | – | ≤ 120.0 MB | **not reached** | 2.2 |"
+        "| P6 | memory | 0 | 130.0 MB | – | – | ≤ 120.0 MB | **not reached** | 2.2 | – |"
     )
-    assert report.row(SIZE) == "| P3 | size | 0 | 2.0 MB | 5.0 MB (borg) | 2.5 × smaller | – |  | 0.0 |"
+    assert report.row(SIZE) == "| P3 | size | 0 | 2.0 MB | 5.0 MB (borg) | 2.5 × smaller | – |  | 0.0 | – |"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,15 @@ def test_a_row_shows_both_sides_their_spread_the_ratio_and_the_verdict():
 def test_a_bar_is_reached_exactly_where_it_says(figure: Figure, reached: bool | None):
     """A figure that is not reached, or could not be measured, is never shown as reached."""
     assert figure.reached is reached
+
+
+def test_what_others_got_of_the_processors_is_a_part_of_what_was_wanted_of_them():
+    """An idle hour before the measurement says nothing about it."""
+    before, after = Processors(all=1000, stolen=10), Processors(all=1400, stolen=110)
+    assert after.taken_since(before) == 0.25
+    assert before.taken_since(before) == 0.0
+    now = Processors.now()
+    assert now.all > now.stolen >= 0
 
 
 def test_quantiles_leave_nothing_out():
