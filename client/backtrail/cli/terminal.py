@@ -1,6 +1,8 @@
 """What a terminal can show and who sits there: width, colour, characters, the time, and a question answered."""
 
 import os
+import select
+import signal
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
@@ -107,10 +109,25 @@ def ask(question: str) -> bool:
     sys.stdout.flush()  # what the question is about comes first
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
+    if sys.stdin.isatty():
+        _await_line()
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):
         sys.stderr.write("\n")
     return answer.strip().lower() in ("y", "yes")
+
+
+def _await_line() -> None:
+    """Until a line was typed, or Ctrl-C: one that comes in the moment before a plain read begins would go unheard."""
+    hearing, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told)
+    try:
+        select.select([sys.stdin, hearing], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(hearing)
+        os.close(told)
 
 
 def can_ask() -> bool:

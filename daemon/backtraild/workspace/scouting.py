@@ -63,12 +63,13 @@ class Scouting:
     def keep_listings(self, is_asked: Callable[[], bool]) -> None:
         """Have the next start know what is in folders that this one had to list, until somebody asks for something."""
         while self._listings and not is_asked():
-            some, self._listings = self._listings[:LISTINGS_AT_ONCE], self._listings[LISTINGS_AT_ONCE:]
-            with (
-                contextlib.suppress(StoreFailed),
-                self._parts.database.transaction(),
-            ):  # else they are listed again
-                self._parts.listings.begin_anew_beyond(2 * self._folders)
+            some = self._listings[-LISTINGS_AT_ONCE:]
+            del self._listings[-LISTINGS_AT_ONCE:]
+            # What can't be kept is listed again.
+            with contextlib.suppress(StoreFailed), self._parts.database.transaction():
+                if self._folders:  # once: to count them takes as long as to keep some
+                    self._parts.listings.begin_anew_beyond(2 * self._folders)
+                    self._folders = 0
                 self._parts.listings.keep(some)
 
 
