@@ -173,4 +173,4 @@ def search(
     words: str, session: str | None = None, limit: int = 50, cursor: str | None = None
 ) -> Action[HitPage]:
     """Words in messages, prompts and paths, newest first."""
-    return lambda keeper: keeper.workspace.sessions.search(words, session, limit, cursor)
+    return lambda keeper: keeper.workspace.search(words, session, limit, cursor)

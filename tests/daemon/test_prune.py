@@ -189,7 +189,8 @@ def test_what_an_interrupted_restore_needs_to_be_finished_or_undone_stays(tmp_pa
         assert dropped(project) == [1, 2, 3]
         context = {"restored": 1, "safety": 2, "paths": []}
         journal = Journal(str(project.store / "restore.journal"))
-        journal.begin(Record(os.fsencode(project.root), 1, 2, b"x", (b"",), (), 0, context, ()))
+        journal.announce()
+        journal.begin(Record(os.fsencode(project.root), 1, 2, b"x", (b"",), (), 0, context, ()), durably=True)
         assert dropped(project) == [3]
 
 

@@ -396,7 +396,7 @@ def test_what_somebody_puts_into_the_staging_folder_stays(world: World) -> None:
 
     world.apply(plan, Racer(act()))
     assert sorted(world.on_disk().values()) == [b"file new", b"file theirs", b"folder"]
-    assert os.listdir(world.folder / "store") == []
+    world.assert_store_tidy()
 
 
 def test_a_daemon_without_descriptors_reports_no_conflicts(world: World) -> None:
@@ -475,7 +475,7 @@ def test_two_saves_during_one_exchange_both_survive(world: World) -> None:
     disk = world.on_disk()
     assert sorted(disk.values()) == [b"file first", b"file second"]
     assert Conflict(b"p", Reason.KEPT_ASIDE) in outcome.conflicts
-    assert os.listdir(world.folder / "store") == []
+    world.assert_store_tidy()
 
 
 def test_what_is_written_into_the_old_file_after_the_move_is_kept(world: World) -> None:

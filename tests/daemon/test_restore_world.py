@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backtrail.errors import StoreDamaged
+from backtrail.errors import RestoreInterrupted, StoreDamaged
 from backtraild import restore
 from backtraild.model import EXECUTABLE_MODE, FILE_MODE, SYMLINK_MODE, Change, Entry
 from backtraild.restore import Calls, Outcome, Plan
+from backtraild.restore.journal import Journal
 
 
 class Link(bytes):
@@ -87,7 +88,15 @@ class World:
         return restore.make_plan(str(self.root), self.changes(old, new), unchanged)
 
     def apply(self, plan: Plan, calls: Calls = restore.OS) -> Outcome:
-        return restore.apply(str(self.root), plan, self.shelf, self.journal, {"target": 7}, calls=calls)
+        outcome = restore.apply(str(self.root), plan, self.shelf, self.journal, {"target": 7}, calls=calls)
+        try:
+            self.conclude(calls)
+        except RestoreInterrupted:
+            self.conclude(calls)  # as is done every few seconds until it succeeds
+        return outcome
+
+    def conclude(self, calls: Calls = restore.OS) -> None:
+        restore.conclude(self.journal, str(self.root), self.shelf, calls=calls)
 
     def go(self, old: Tree, new: Tree, calls: Calls = restore.OS) -> Outcome:
         return self.apply(self.plan(old, new), calls)
@@ -100,8 +109,13 @@ class World:
         return everything(self.root)
 
     def assert_tidy(self) -> None:
-        assert os.listdir(self.folder / "store") == []
+        self.assert_store_tidy()
         assert not [name for name in self.on_disk() if b".backtrail" in name]
+
+    def assert_store_tidy(self) -> None:
+        """There is nothing but, perhaps, the announcement of the next restore."""
+        files = os.listdir(self.folder / "store")
+        assert files == ([] if Journal(self.journal).announced() is None else ["restore.journal"])
 
 
 def put(root: Path, path: bytes, content: bytes) -> None:

@@ -12,6 +12,7 @@ from backtrail.errors import BacktrailError, RestoreFailed, RestoreInterrupted, 
 from backtraild import restore
 from backtraild.restore import Calls, Conflict, Outcome, Reason
 from backtraild.restore.calls import RENAME_EXCHANGE
+from backtraild.restore.journal import Journal
 from daemon.test_restore_world import (
     CHANGING,
     LOOKING,
@@ -418,6 +419,77 @@ def test_without_a_journal_nothing_is_cleaned_up(tmp_path: Path) -> None:
     put(world.root, b".backtrail-restore-0123/0-1", b"whose?")
     assert world.recover() is None
     assert world.on_disk() == expected({b".backtrail-restore-0123/0-1": b"whose?"})
+
+
+def _staged_and_cut(world: World, keep: Callable[[bytes], bytes]) -> None:
+    """The power was cut when everything was staged: the disk has what it pleases of a journal that was not synced."""
+    plan = world.plan(OLD, NEW)
+
+    def before(count: int, name: str, arguments: tuple[object, ...]) -> None:
+        if name == "append_journal" and b"staged" in bytes(arguments[1]):  # type: ignore[call-overload]
+            os._exit(9)
+
+    assert _in_child(lambda: world.apply(plan, counting(before))) == 9
+    path = Path(world.journal)
+    path.write_bytes(keep(path.read_bytes()))
+    assert list(world.root.glob(".backtrail-restore-*/*"))
+
+
+@pytest.mark.parametrize("eighths", range(9))
+def test_whatever_a_power_cut_leaves_of_a_record_nothing_was_moved_and_nothing_stays(
+    tmp_path: Path, eighths: int
+) -> None:
+    """The name of the staging folder was durable before, so what is in it is known to be ours."""
+    world = _world(tmp_path, "w")
+
+    def cut(content: bytes) -> bytes:
+        announced, _, record = content.partition(b"\n")
+        return announced + b"\n" + record[: len(record) * eighths // 8]
+
+    _staged_and_cut(world, cut)
+    assert world.recover() is None
+    assert world.on_disk() == BEFORE
+    world.assert_tidy()
+    assert world.go(OLD, NEW).conflicts == ()
+    assert world.on_disk() == AFTER
+
+
+def test_pages_of_a_record_that_came_to_the_disk_as_zeros_are_no_record(tmp_path: Path) -> None:
+    """A file may grow on the disk before its content is there."""
+    world = _world(tmp_path, "w")
+    _staged_and_cut(world, lambda content: content[: content.index(b"\n") + 1].ljust(len(content), b"\0"))
+    assert world.recover() is None
+    assert world.on_disk() == BEFORE
+    world.assert_tidy()
+
+
+def test_what_a_power_cut_brings_back_of_a_finished_restore_goes_and_what_is_somebodys_stays(
+    tmp_path: Path,
+) -> None:
+    """That a staging folder is gone is made durable when the answer is given; until then the journal names it."""
+    world = World(tmp_path / "w")
+    world.put({b"a": b"old", b"b": b"old"})
+    plan = world.plan({b"a": b"old", b"b": b"old"}, {b"a": b"new", b"b": b"new"})
+    restore.apply(str(world.root), plan, world.shelf, world.journal, {"target": 7})
+    record = Journal(world.journal).read()
+    assert record is not None
+    put(world.root, record.staging + b"/0-1", b"old")
+    put(world.root, record.staging + b"/0-2", b"of a race")
+    (world.root / "a").write_bytes(b"edited since")
+    world.conclude()
+    assert world.on_disk() == expected({b"a": b"edited since", b"b": b"of a race"})
+    world.assert_tidy()
+
+
+def test_a_damaged_journal_of_moves_is_set_aside_with_its_staging_folder(tmp_path: Path) -> None:
+    """Once something was moved, staging may hold what is nowhere else: it is left to a person."""
+    world = _fully_staged(tmp_path)
+    path = Path(world.journal)
+    announced, _, rest = path.read_bytes().partition(b"\n")
+    path.write_bytes(announced + b"\n" + rest.replace(b'"root"', b'"rott"', 1))
+    assert world.recover() is None
+    assert os.listdir(path.parent) == ["restore.journal.damaged"]
+    assert list(world.root.glob(".backtrail-restore-*/*"))
 
 
 def test_an_unreadable_journal_is_set_aside(tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from backtrail.errors import StoreFailed
+from backtraild import restore
 from backtraild.model import Intent, Kind
 from backtraild.restore import journal as journal_module
 from backtraild.restore.journal import Journal
+from backtraild.restore.staging import Staging
 from backtraild.restore.transaction import Transaction
 from backtraild.state import Query
-from backtraild.workspace import Workspace
+from backtraild.workspace import Workspace, restorer
 from backtraild.workspace.recorder import Recorder
 from support.disk import snapshot
 
@@ -51,6 +53,7 @@ def _restore_and_die(folder: Path, patch: pytest.MonkeyPatch, owner: object, nam
         workspace = _open(folder)
         patch.setattr(owner, name, dying)
         workspace.restore("1", request="r1")
+        workspace.settle()
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
@@ -98,16 +101,38 @@ def test_a_restore_that_died_before_it_began_is_done_when_it_is_asked_for_again(
     workspace.close()
 
 
-def test_a_recorded_restore_is_not_repeated_over_later_edits(edited: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("owner", "name", "dies_at"),
+    [(restorer, "conclude", 1), (Staging, "sync_above", 1), (Journal, "announce", 2)],
+    ids=["answered", "tidied up", "the next one not announced"],
+)
+def test_a_recorded_restore_is_not_repeated_over_later_edits(
+    edited: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, dies_at: int
+):
     """Only the journal was left behind: taking it for an unfinished restore would overwrite new work."""
-    _restore_and_die(edited, monkeypatch, Journal, "remove", dies_at=1)
-    assert (edited / "store" / "restore.journal").exists()
+    _restore_and_die(edited, monkeypatch, owner, name, dies_at)
+    assert restore.pending(str(edited / "store" / "restore.journal")) is not None
     (edited / "work" / "file").write_text("new")  # by chance what it was before the restore
 
     workspace = _open(edited)
     assert snapshot(edited / "work")[b"file"] == ("file", b"new")
     assert [c.kind for c in workspace.history.list(Query(limit=100)).checkpoints].count(Kind.RESTORE) == 1
+    workspace.close()
     assert not (edited / "store" / "restore.journal").exists()
+
+
+@pytest.mark.parametrize("what", ["save", "drop"])
+def test_no_checkpoint_comes_or_goes_before_a_restore_is_concluded(edited: Path, what: str):
+    """Whether a restore is recorded is told by the newest checkpoint, as long as there is a journal."""
+    workspace, journal = _open(edited), str(edited / "store" / "restore.journal")
+    done = workspace.restore("1")
+    assert restore.pending(journal) is not None, "nobody waited for that"
+    if what == "save":
+        workspace.save(Intent(), allow_empty=True)
+    else:
+        assert done.result is not None
+        workspace.drop([done.result.number])
+    assert restore.pending(journal) is None
     workspace.close()
 
 

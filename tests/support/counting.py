@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from backtraild.keeper import Keeper
+from backtraild.restore import Calls
 from backtraild.service import Service
 from backtraild.store.packs import Packs
 
@@ -56,6 +57,8 @@ def _counted(keeper: Keeper, action: Callable[[Keeper], object]) -> Counter[str]
         for name in CALLS:
             if hasattr(os, name):
                 patch.setattr(os, name, _counting(getattr(os, name), name, found))
+            if name in SYNCS and hasattr(Calls, name):  # a restore's own
+                patch.setattr(Calls, name, staticmethod(_counting(getattr(Calls, name), name, found)))
         patch.setattr(Packs, "read_at", _counting(Packs.read_at, OBJECTS, found))
         connection.set_progress_handler(lambda: found.update([STEPS]), 1)
         connection.set_trace_callback(lambda _: found.update([STATEMENTS]))

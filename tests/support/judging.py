@@ -10,6 +10,7 @@ from typing import Any
 from backtrail.errors import NothingToDo, UnknownCheckpoint
 from backtraild import blanks
 from backtraild.model import Checkpoint, Intent
+from backtraild.restore.journal import Journal
 from backtraild.service import Service
 from backtraild.state import Query
 from support.disk import fsck, snapshot
@@ -83,15 +84,19 @@ def judge(folder: Path, root: Path, known: Known, check: Callable[[Service, str]
 def leftovers(folder: Path, *, in_use: bool = False) -> list[str]:
     """Files in stores and workspaces that nobody needs, and that an interrupted daemon may have left there.
 
-    A daemon that uses them has made files for its next save.
+    A daemon that uses them has made files for its next save, and announced its next restore.
     """
     stores = folder / "home" / "data" / "workspaces"
     places = [stores, *(path for path in folder.iterdir() if path.is_dir() and path.name != "home")]
     found = [path for place in places for path in place.rglob("*") if _is_leftover(path.name)]
     # What git itself could not remove from the repository that it pushed to is left to that repository's `gc`.
     found = [path for path in found if not (REMOTE in path.parts and path.name.startswith("tmp_"))]
-    found = [path for path in found if not (in_use and path.name.startswith(blanks.PREFIX))]
+    found = [path for path in found if not (in_use and _is_made_ahead(path))]
     return sorted(str(path.relative_to(folder)) for path in found)
+
+
+def _is_made_ahead(path: Path) -> bool:
+    return path.name.startswith(blanks.PREFIX) or Journal(str(path)).announced() is not None
 
 
 def _is_leftover(name: str) -> bool:

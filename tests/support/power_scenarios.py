@@ -16,6 +16,7 @@ from backtrail.paths import places
 from support.booting import boot
 from support.busy import Busy
 from support.disk import fsck
+from support.judging import leftovers
 from support.mounts import DROP, FLUSH, Disk
 from support.notes import Notes, Promised
 from support.process import Process
@@ -153,6 +154,7 @@ def _check(home: Path, root: Path, promised: Promised) -> float:
         assert daemon.end() == 0, daemon.said()
     for store in places(home).store("").glob("*/repo.git"):
         fsck(store)
+    assert not (left := leftovers(root.parent)), left
     return seconds
 
 

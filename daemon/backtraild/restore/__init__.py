@@ -7,7 +7,7 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 1. Only what the safety checkpoint holds is replaced or removed. Anything else is a conflict and stays.
 2. No symlink is followed and no path with a slash is handed to the kernel, except the root's.
 3. Nothing inside any `.git` is written or removed.
-4. The journal stays until the caller has recorded the outcome.
+4. The journal stays until the caller has recorded the outcome, and `conclude` is called.
 5. A restore that fails leaves every file as it was, the same inodes with the same times.
 """
 
@@ -20,7 +20,7 @@ from backtraild.restore.hostile import refuse_hostile
 from backtraild.restore.journal import forget, pending
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, make_plan
 from backtraild.restore.populate import Population
-from backtraild.restore.recovery import recover
+from backtraild.restore.recovery import conclude, recover
 
 __all__ = [
     "OS",
@@ -35,6 +35,7 @@ __all__ = [
     "Reason",
     "Write",
     "apply",
+    "conclude",
     "effort",
     "forget",
     "give_back",

@@ -1,13 +1,12 @@
 """Carrying out a plan from its journal to the last clean-up."""
 
 import os
-import secrets
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from backtrail.errors import RestoreFailed, RestoreInterrupted
-from backtraild.model import STAGING_PREFIX, Blobs
+from backtraild.model import Blobs
 from backtraild.restore.attempt import (
     Attempt,
     Outcome,
@@ -40,9 +39,10 @@ def apply(
     trash: str | None = None,
     calls: Calls = OS,
 ) -> Outcome:
-    """Carry out a plan as one transaction; `context` is handed back by `pending` after a crash.
+    """Carry out a plan as one transaction; `context` is handed back by `pending` until `conclude` is called.
 
-    `record` is called when the files are in place; only when it has returned, the restore is over.
+    `record` is called when the files are in place; only when it has returned, the restore is over. What is left then
+    nobody has to wait for, but before anything else is recorded, `conclude` has to be called.
     `progress` is called with how much of the plan's `effort` is done. Into the folder `trash` go the old files, for the
     caller to remove.
 
@@ -55,7 +55,6 @@ def apply(
         book = Journal(journal, calls)
         outcome = _apply(folders, os.fsencode(root), plan, blobs, book, context, progress, trash)
     record(outcome)
-    _conclude(book)
     return outcome
 
 
@@ -73,7 +72,7 @@ def _apply(
         steps, areas = number_steps(plan, folders)
     except OSError as error:
         raise failed(b"", error) from error
-    name = STAGING_PREFIX + secrets.token_hex(16).encode()
+    name = _staging_name(journal)
     staging = Staging(folders, name, areas, trash)
     attempt = Attempt(folders, staging, steps, journal, progress)
     supply = attempt.prepare(blobs)
@@ -81,7 +80,8 @@ def _apply(
         root, folders.root.dev, folders.ino, name, areas, plan.folders, plan.unchanged, context, tuple(steps)
     )
     try:
-        _begin(journal, record)
+        # Of a staging folder on another disk nobody has heard yet.
+        _begin(journal, record, durably=len(areas) > 1)
         try:
             attempt.stage(supply)
             transaction, site = attempt.move(plan.cleared)
@@ -96,9 +96,20 @@ def _apply(
     return _outcome(plan, transaction, site)
 
 
-def _begin(journal: Journal, record: Record) -> None:
+def _staging_name(journal: Journal) -> bytes:
+    with _writing(journal):
+        return journal.announced() or journal.announce()
+
+
+def _begin(journal: Journal, record: Record, *, durably: bool) -> None:
+    with _writing(journal):
+        journal.begin(record, durably=durably)
+
+
+@contextmanager
+def _writing(journal: Journal) -> Iterator[None]:
     try:
-        journal.begin(record)
+        yield
     except OSError as error:
         # It may or may not be on disk; nothing has happened yet, so it is not needed.
         with suppress(OSError):
@@ -111,7 +122,7 @@ def _begin(journal: Journal, record: Record) -> None:
 
 def _tidy_up(staging: Staging, journal: Journal) -> None:
     try:
-        close_down(staging, journal)
+        close_down(staging, journal.remove)
     except OSError as error:
         raise RestoreInterrupted(
             f"The restore failed and was undone, but could not be tidied up: {error.strerror}.",
@@ -122,13 +133,6 @@ def _tidy_up(staging: Staging, journal: Journal) -> None:
 def _finish(transaction: Transaction, staging: Staging) -> None:
     try:
         finish(transaction, staging)
-    except OSError as error:
-        raise interrupted(error) from error
-
-
-def _conclude(journal: Journal) -> None:
-    try:
-        journal.remove()
     except OSError as error:
         raise interrupted(error) from error
 

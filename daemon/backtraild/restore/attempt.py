@@ -180,7 +180,7 @@ def not_recorded(_: Outcome) -> None:
 
 
 def finish(transaction: Transaction, staging: Staging) -> None:
-    """Drop the old files, then staging. Recovery finishes a crash in here."""
+    """Drop the old files, then staging. Recovery finishes a crash in here, and what a power cut brings back."""
     try:
         transaction.discard_old()
     except OSError:
@@ -188,10 +188,14 @@ def finish(transaction: Transaction, staging: Staging) -> None:
     remove_folders(staging)
 
 
-def close_down(staging: Staging, journal: Journal) -> None:
-    """Remove the staging folders and the journal."""
+def close_down(staging: Staging, end: Callable[[], object]) -> None:
+    """Remove the staging folders for good, and then the journal, which is the `end`."""
     remove_folders(staging)
-    journal.remove()
+    try:
+        staging.sync_above()
+    except OSError:
+        staging.sync_above()
+    end()
 
 
 def remove_folders(staging: Staging) -> None:

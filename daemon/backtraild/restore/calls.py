@@ -45,11 +45,12 @@ def _names_in(descriptor: int) -> list[str]:
     return os.listdir(descriptor)
 
 
-def _append_synced(path: str, content: bytes) -> None:
+def _append(path: str, content: bytes, durably: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         durable.write_all(descriptor, content)
-        os.fsync(descriptor)
+        if durably:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -78,7 +79,7 @@ class Calls:
     rename = staticmethod(os.rename)
     renameat2 = staticmethod(_rename_with_flags)
     save_journal = staticmethod(durable.replace_file)
-    append_journal = staticmethod(_append_synced)
+    append_journal = staticmethod(_append)
     remove_journal = staticmethod(durable.remove_file)
 
 

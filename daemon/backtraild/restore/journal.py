@@ -1,12 +1,17 @@
 """What a restore is about to do, on disk before the first change, so that a crash can be finished or undone.
 
-The first line says where and in which staging folder, the second lists every step, and a line is appended
-each time a generation of staged files is complete and durable. Before that line the workspace holds only old
-content; after it, every staged file holds something that somebody may want.
+The first line announces the name of a staging folder, long before it is needed: whatever lies there is ours. A restore
+appends a line that says where and for whom, one that lists every step, and one each time a generation of staged files
+is complete and durable. Before that line the workspace holds only old content; after it, every staged file holds
+something that somebody may want.
+
+So one sync, that of the line about staged files, makes all of it durable. What a power cut takes of it before is not
+missed: the folder that was announced holds copies at most, and is removed.
 """
 
 import json
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -16,11 +21,12 @@ from msgspec import Struct
 from backtrail import pathtext
 from backtrail.errors import StoreFailed
 from backtrail.regular import open_regular
-from backtraild.model import Entry, Path
+from backtraild.model import STAGING_PREFIX, Entry, Path
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.content import Seen
 
 _VERSION = 1
+_NEXT = "next"
 
 
 class Step(NamedTuple):
@@ -56,44 +62,70 @@ class Journal:
 
     def __init__(self, path: str, calls: Calls = OS) -> None:
         self.path = path
-        self._calls = calls
+        self.calls = calls
 
-    def begin(self, record: Record) -> None:
-        """Make the record durable."""
-        self._calls.save_journal(self.path, _to_bytes(record))
+    def announce(self) -> bytes:
+        """Put a new name for a staging folder in the place of what is there, durably; the name."""
+        name = STAGING_PREFIX + secrets.token_hex(16).encode()
+        line = json.dumps({"version": _VERSION, _NEXT: pathtext.to_text(name)})
+        self.calls.save_journal(self.path, line.encode() + b"\n")
+        return name
+
+    def announced(self) -> bytes | None:
+        """The name that the next restore's staging folder has; None if there is none."""
+        announced, rest = _split(self._content())
+        return None if rest else announced
+
+    def begin(self, record: Record, *, durably: bool) -> None:
+        """Write the record behind the name that was announced; if not durably, it is once something is staged."""
+        self.calls.append_journal(self.path, _to_bytes(record), durably)
 
     def mark_staged(self, generation: int) -> None:
         """From here on this generation's staged files are exchanged with the workspace's."""
         # The leading newline ends a line that a crash left half written.
-        self._calls.append_journal(self.path, b'\n{"staged":%d}\n' % generation)
+        self.calls.append_journal(self.path, b'\n{"staged":%d}\n' % generation, True)
 
     def read(self) -> Record | None:
         """The record, or None if there is none or it was never completely written."""
         try:
-            with _failing(), open(open_regular(self.path, follow=False), "rb") as file:
-                return _from_bytes(file.read())
-        except (FileNotFoundError, ValueError, KeyError, TypeError, IndexError):
+            return _from_bytes(_split(self._content())[1])
+        except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+    def abandoned(self) -> bytes | None:
+        """The staging folder of a restore that never came to move anything, as its record is not whole."""
+        announced, rest = _split(self._content())
+        return None if any(map(_staged, rest.split(b"\n"))) else announced
+
+    def _content(self) -> bytes:
+        try:
+            with _failing(), open(open_regular(self.path, follow=False), "rb") as file:
+                return file.read()
+        except (FileNotFoundError, ValueError):
+            return b""
 
     def remove(self) -> None:
         """The restore is over. One more try on an error: a journal that stays would repeat the restore."""
         try:
-            self._calls.remove_journal(self.path)
+            self.calls.remove_journal(self.path)
         except FileNotFoundError:
             return
         except OSError:
             try:
-                self._calls.remove_journal(self.path)
+                self.calls.remove_journal(self.path)
             except FileNotFoundError:
                 return
 
-    def clear_away(self) -> None:
-        """Set an unreadable journal aside and remove what a crash left of writing it."""
+    def drop_half(self) -> None:
+        """Remove what a crash left of an announcement."""
         with suppress(FileNotFoundError), _failing():
             os.unlink(f"{self.path}.tmp")
+
+    def set_aside(self) -> None:
+        """Have a damaged journal stand in nobody's way."""
         with suppress(FileNotFoundError), _failing():
-            # Writing is all or nothing, so this is damage. It names nothing that may be deleted, but a person
-            # may still read in it which staging folder belongs to it.
+            # It was whole when something was moved. It names nothing that may be deleted, but a person may still
+            # read in it which staging folder belongs to it.
             os.replace(self.path, f"{self.path}.damaged")
 
 
@@ -118,9 +150,18 @@ def pending(journal: str) -> Mapping[str, Any] | None:
 
 
 def forget(journal: str) -> None:
-    """The restore is over, and recorded."""
+    """Leave nothing behind; the caller knows that there is no restore to finish."""
     with _failing():
         Journal(journal).remove()
+
+
+def _split(content: bytes) -> tuple[bytes | None, bytes]:
+    """The name that was announced, if one was, and what follows it."""
+    line, _, rest = content.partition(b"\n")
+    try:
+        return pathtext.from_text(json.loads(line)[_NEXT]), rest
+    except (ValueError, KeyError, TypeError):
+        return None, content
 
 
 def _to_bytes(record: Record) -> bytes:

@@ -5,8 +5,9 @@ carried out, anything else is somebody's and stays. What lies in staging and is 
 was taken from somebody by a race just before the crash, and goes back first.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from backtrail.errors import (
     BacktrailError,
@@ -21,6 +22,7 @@ from backtraild.restore.attempt import (
     Outcome,
     Recording,
     Steps,
+    close_down,
     finish,
     not_recorded,
     remove_folders,
@@ -28,7 +30,7 @@ from backtraild.restore.attempt import (
 from backtraild.restore.calls import OPEN_FILE, OS, UNSUPPORTED, Calls
 from backtraild.restore.content import look, pieces, same_content
 from backtraild.restore.folders import Folders, with_all_above
-from backtraild.restore.journal import Journal, Record, Step
+from backtraild.restore.journal import Journal, Record, Step, forget
 from backtraild.restore.moves import Site
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, plan_in
 from backtraild.restore.staging import Staging
@@ -50,20 +52,62 @@ def recover(
     undone now. The journal then stays, and this can be called again.
     """
     book = Journal(journal, calls)
+    book.drop_half()
     found = book.read()
     if found is None:
-        book.clear_away()
+        _clear_away(book, root)
         return None
+    with _staging_of(found, root, trash, calls) as (folders, staging):
+        _refuse_another_folder(folders, staging, found)
+        outcome = _Recovery(folders, staging, found, book, blobs).run()
+        if outcome is not None:
+            record(outcome)
+        close_down(staging, book.remove)
+        return outcome
+
+
+def conclude(
+    journal: str, root: str | bytes, blobs: Blobs, *, trash: str | None = None, calls: Calls = OS
+) -> None:
+    """End a restore that is recorded: have it leave nothing behind, and announce the next one.
+
+    Files may have been edited since: they stay. Raises RestoreInterrupted where that is not possible now.
+    """
+    book = Journal(journal, calls)
+    found = book.read()
+    if found is None:
+        return
+    try:
+        with _staging_of(found, root, trash, calls) as (folders, staging):
+            # Old files were dropped and the folder was removed, but nobody waited until that was durable.
+            _Recovery(folders, staging, found, book, blobs).tidy_up()
+            close_down(staging, book.announce)
+    except WorkspaceUnavailable:
+        forget(journal)  # what is recorded can be looked at without the folder
+
+
+def _clear_away(journal: Journal, root: str | bytes) -> None:
+    """Remove what there is of a restore that never came to move anything, or was only announced."""
+    name = journal.abandoned()
+    if name is None:
+        journal.set_aside()
+        return
+    none = Record(os.fsencode(root), 0, 0, name, (b"",), (), 0, {}, ())
+    with suppress(WorkspaceUnavailable), _staging_of(none, root, None, journal.calls) as (_, staging):
+        _drop_all_but(staging, frozenset())
+        close_down(staging, journal.remove)
+
+
+@contextmanager
+def _staging_of(
+    record: Record, root: str | bytes, trash: str | None, calls: Calls
+) -> Iterator[tuple[Folders, Staging]]:
+    """The staging folders that a journal names, as far as they are there."""
     with Folders(calls, root) as folders:
-        staging = Staging(folders, found.staging, found.areas, trash)
+        staging = Staging(folders, record.staging, record.areas, trash)
         try:
             staging.enter(create=False)
-            _refuse_another_folder(folders, staging, found)
-            outcome = _Recovery(folders, staging, found, book, blobs).run()
-            if outcome is not None:
-                record(outcome)
-            book.remove()
-            return outcome
+            yield folders, staging
         except OSError as error:
             raise RestoreInterrupted(
                 f"The interrupted restore could not be finished: {error.strerror}.",
@@ -95,7 +139,7 @@ class _Recovery:
         self._blobs = Salvage(blobs, self._site)
 
     def run(self) -> Outcome | None:
-        self._drop_unfinished()
+        _drop_all_but(self._staging, self._record.staged)
         if not self._record.staged:
             # Nothing had left staging: the workspace is as it was, and the restore did not happen.
             remove_folders(self._staging)
@@ -113,12 +157,10 @@ class _Recovery:
             return None
         return self._outcome(conflicts)
 
-    def _drop_unfinished(self) -> None:
-        """Delete what was still being staged: it never left staging, so it is ours, even if it is torn."""
-        for area, name in list(self._staging.contents()):
-            parsed = _parse(name)
-            if parsed is not None and parsed[0] not in self._record.staged:
-                self._folders.calls.unlink(name, dir_fd=self._staging.area_fd(area))
+    def tidy_up(self) -> None:
+        """Everything is in its place: what is in staging all the same goes, unless it is somebody's."""
+        self._settle()
+        self._blobs.drop()
 
     def _settle(self) -> None:
         """Give back what is somebody's, and keep as spare content only what the store cannot give."""
@@ -216,6 +258,14 @@ class _Recovery:
             self._record.unchanged,
             tuple(sorted(everything)),
         )
+
+
+def _drop_all_but(staging: Staging, staged: Collection[int]) -> None:
+    """Delete what was still being staged: it never left staging, so it is ours, even if it is torn."""
+    for area, name in list(staging.contents()):
+        parsed = _parse(name)
+        if parsed is not None and parsed[0] not in staged:
+            staging.calls.unlink(name, dir_fd=staging.area_fd(area))
 
 
 class Salvage:

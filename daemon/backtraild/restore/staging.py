@@ -28,7 +28,7 @@ class Staging:
     ) -> None:
         """`trash` is a folder for what is no longer needed."""
         self._folders = folders
-        self._calls: Calls = folders.calls
+        self.calls: Calls = folders.calls
         self._name = name
         self.areas = areas
         self._fds: dict[int, int] = {}
@@ -50,17 +50,17 @@ class Staging:
             return
         # It exists if an earlier generation made it: the name is random and in the journal, so it is ours.
         with suppress(FileExistsError):
-            self._calls.mkdir(self._name, 0o700, dir_fd=self._folders.open(path).fd)
+            self.calls.mkdir(self._name, 0o700, dir_fd=self._folders.open(path).fd)
         self._fds[number] = self._open(path)
 
     def _open(self, path: Path) -> int:
-        return self._calls.open(self._name, OPEN_FOLDER, dir_fd=self._folders.open(path).fd)
+        return self.calls.open(self._name, OPEN_FOLDER, dir_fd=self._folders.open(path).fd)
 
     def close(self) -> None:
         """Close the descriptors; the folders stay."""
         self.trash.close()
         while self._fds:
-            self._calls.close(self._fds.popitem()[1])
+            self.calls.close(self._fds.popitem()[1])
 
     def fd(self, step: Step) -> int:
         """The staging folder on this step's file system."""
@@ -77,7 +77,7 @@ class Staging:
     def contents(self) -> Iterator[tuple[int, bytes]]:
         """Everything in the staging folders, as area and name."""
         for area, descriptor in self._fds.items():
-            for name in self._calls.listdir(descriptor):
+            for name in self.calls.listdir(descriptor):
                 yield area, os.fsencode(name)
 
     @property
@@ -97,14 +97,14 @@ class Staging:
         """Write this step's new content, with the permissions it will have in its place."""
         name = self.new_name(step)
         if new.mode == SYMLINK_MODE:
-            self._calls.symlink(b"".join(parts), name, dir_fd=self.fd(step))
-            status = self._calls.stat(name, dir_fd=self.fd(step), follow_symlinks=False)
+            self.calls.symlink(b"".join(parts), name, dir_fd=self.fd(step))
+            status = self.calls.stat(name, dir_fd=self.fd(step), follow_symlinks=False)
         else:
             status = self._stage_file(step, name, new, parts)
         self.made[step.number] = seen_of(status, 0)
 
     def _stage_file(self, step: Step, name: bytes, new: Entry, parts: Iterable[bytes]) -> os.stat_result:
-        calls = self._calls
+        calls = self.calls
         descriptor = calls.open(name, NEW_FILE, 0o600, dir_fd=self.fd(step))
         try:
             for part in parts:
@@ -124,7 +124,7 @@ class Staging:
         if seen is None or (seen.uid == os.geteuid() and seen.gid == os.getegid()):
             return
         with suppress(PermissionError):
-            self._calls.fchown(descriptor, seen.uid, seen.gid)
+            self.calls.fchown(descriptor, seen.uid, seen.gid)
 
     def _permissions(self, step: Step, new: Entry) -> int:
         executable = new.mode == EXECUTABLE_MODE
@@ -137,35 +137,37 @@ class Staging:
         if self._one_by_one:
             return  # each file was synced; a name that a power cut loses is staged again from the store
         for descriptor in self._fds.values():
-            sync_file_system(self._calls, descriptor, self._sync_all_files)
+            sync_file_system(self.calls, descriptor, self._sync_all_files)
 
     def _sync_all_files(self) -> None:
         for area, name in self.contents():
             try:
-                descriptor = self._calls.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._fds[area])
+                descriptor = self.calls.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._fds[area])
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.EACCES):
                     continue  # a symlink has nothing to sync; without the right to read nothing can be done
                 raise
             try:
-                self._calls.fsync(descriptor)
+                self.calls.fsync(descriptor)
             finally:
-                self._calls.close(descriptor)
+                self.calls.close(descriptor)
 
     def remove_folders(self) -> None:
-        """Remove the staging folders, durably. One that somebody put something into stays."""
+        """Remove the staging folders. One that somebody put something into stays."""
         self.close()
         for path in reversed(self.areas):
-            parent = self._folders.open(path).fd
             try:
-                self._calls.rmdir(self._name, dir_fd=parent)
+                self.calls.rmdir(self._name, dir_fd=self._folders.open(path).fd)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-            # Without this a power cut could bring the folder back when the journal that names it is gone.
-            self._calls.fsync(parent)
+
+    def sync_above(self) -> None:
+        """Have staging folders that were removed stay so: a power cut must not bring back what no journal names."""
+        for path in self.areas:
+            self.calls.fsync(self._folders.open(path).fd)
 
 
 def with_executable(mode: int, executable: bool) -> int:

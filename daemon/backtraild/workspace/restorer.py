@@ -22,6 +22,7 @@ from backtraild.restore import (
     Outcome,
     Plan,
     apply,
+    conclude,
     effort,
     forget,
     make_plan,
@@ -72,7 +73,7 @@ class Restorer:
         self._meter = meter
         self._recorder = recorder
         self._history = history
-        self._is_over = False  # is it known that no restore was interrupted?
+        self._is_over = False  # is it known that nothing is left to do for any restore?
 
     def restore(
         self,
@@ -161,18 +162,25 @@ class Restorer:
         return self._told_again(made)
 
     def recover(self) -> None:
-        """Finish a restore that a crash or a fault interrupted, and record the state it leads to."""
+        """Finish a restore that a crash or a fault interrupted, and record the state it leads to.
+
+        Also what the last one left to do when it was answered: no checkpoint may be made or deleted before that.
+        """
         if not self._is_over:
             self._recover()
             self._is_over = True
 
-    def _recover(self) -> None:
-        context = pending(self._parts.journal) or {}
-        if context and self._is_recorded(context):
-            # It was over, only the journal was left. Files may have been edited since: they stay.
+    def close(self) -> None:
+        """Leave no journal behind for a restore that may never come."""
+        if self._is_over:
             forget(self._parts.journal)
-            return
+
+    def _recover(self) -> None:
         parts = self._parts
+        context = pending(parts.journal) or {}
+        if context and self._is_recorded(context):
+            conclude(parts.journal, parts.root, parts.store.objects, trash=parts.store.trash)
+            return
 
         def record(done: Outcome) -> None:
             self._record(context, None, done.conflicts)
@@ -217,7 +225,7 @@ class Restorer:
         parts, progress = self._parts, self._meter.begin("writing", effort(plan))
         self._is_over = False
         try:
-            done = apply(
+            return apply(
                 parts.root,
                 plan,
                 parts.store.objects,
@@ -229,8 +237,6 @@ class Restorer:
             )
         finally:
             parts.store.sweep_when_settled()
-        self._is_over = True
-        return done
 
     def _step_to(self, target: Checkpoint) -> tuple[str | None, Changes]:
         """The tree of the newest checkpoint, and how that of another one differs from it."""

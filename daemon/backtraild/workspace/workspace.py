@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
-from backtrail.errors import BacktrailError, NothingToDo
+from backtrail.errors import BacktrailError, NothingToDo, StoreFailed
 from backtraild.meter import Meter, silent
 from backtraild.model import Checkpoint, Intent, Kind, Path, Skipped, WorkspaceConfig
 from backtraild.redaction import Redactor
 from backtraild.retention import Ranking
 from backtraild.scan import NoObserver, Observer
 from backtraild.scouts.report import Report
-from backtraild.sessions import Sessions
+from backtraild.sessions import HitPage, Sessions
 from backtraild.state import Query
 from backtraild.transcripts import Compaction, Transcripts
 from backtraild.workspace import losses
@@ -93,12 +93,15 @@ class Workspace:
         """Do what no answer waits for, until somebody asks for something."""
         self._catalogue.list_new()
         self.store.settle(is_asked)
+        if not is_asked():
+            self._restorer.recover()
         self._recorder.scouting.keep_listings(is_asked)
 
     def close(self) -> None:
         """Let go of the store."""
         with contextlib.suppress(BacktrailError):  # what it is about is made again
             self.settle()
+            self._restorer.close()
         self._parts.database.close()
         self._parts.store.close()
 
@@ -116,6 +119,7 @@ class Workspace:
         self, intent: Intent, dirty: Iterable[Path] | None = None, *, allow_empty: bool = False
     ) -> Checkpoint:
         """A checkpoint now. Raises NothingToDo where it would equal the newest one."""
+        self._restorer.recover()
         checkpoint = self._recorder.save(intent, dirty, allow_empty=allow_empty)
         if checkpoint is None:
             raise NothingToDo("Nothing has changed since the last checkpoint.")
@@ -131,6 +135,12 @@ class Workspace:
         query = Query(limit=-1, session=session)
         rows = self._catalogue.asked(lambda: self._parts.index.select(query))
         return tuple(sorted(number for number, _ in rows))
+
+    def search(self, words: str, session: str | None, limit: int, cursor: str | None) -> HitPage:
+        """Where all the words are, in messages, prompts and the paths of every checkpoint; newest first."""
+        with contextlib.suppress(StoreFailed):  # of what can't be written now, all the rest is found
+            self._catalogue.catch_up()
+        return self.sessions.search(words, session, limit, cursor)
 
     def hints(self, report: Report) -> frozenset[Path] | None:
         """What may have changed according to scouts, whose watches hold from now on; None if that is not enough."""
@@ -211,6 +221,7 @@ class Workspace:
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Let go of many checkpoints, in this order."""
+        self._restorer.recover()
         try:
             self._recorder.delete(numbers)
         finally:  # it may fail half-way

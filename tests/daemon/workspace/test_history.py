@@ -61,6 +61,15 @@ def test_a_prefix_that_two_checkpoints_share_is_refused(project: Project):
         project.workspace.history.find(ids[1][:8])
 
 
+def test_a_path_is_found_at_once_after_the_save_that_captured_it(project: Project):
+    """The table learns of a checkpoint when the answer is given, but whoever asks must not be faster than that."""
+    project.workspace.start()
+    project.write("aardvark.py", b"x")
+    made = project.save()
+    found = project.workspace.search("aardvark", None, 10, None)
+    assert [(hit.path, hit.checkpoint) for hit in found.hits] == [(b"aardvark.py", made.number)]
+
+
 def test_a_file_of_a_checkpoint_can_be_read_without_restoring_it(project: Project):
     """`backtrail cat 3:src/app.py` gives one file back and touches nothing."""
     large = os.urandom(9 * 1024 * 1024)
