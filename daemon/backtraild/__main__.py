@@ -5,6 +5,7 @@ on their way.
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where.make()
         with Lock(where) as lock:
             party = send_out(str(where.registry), str(where.store("")))
+            gc.disable()  # hardly anything of what is loaded is garbage; a tenth of the time would go into looking
             from backtraild.app import run  # here, because it loads all the rest
 
             return run(where, lock, options, party)

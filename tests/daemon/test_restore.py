@@ -14,6 +14,7 @@ import pytest
 from backtrail.errors import RestoreFailed, RestoreInterrupted, StoreDamaged, WorkspaceUnavailable
 from backtraild import restore
 from backtraild.restore import OS, Calls, Conflict, Reason
+from backtraild.restore.access import refuse_barred
 from backtraild.restore.folders import Folder, Folders
 from daemon.test_restore_world import (
     Link,
@@ -596,5 +597,6 @@ def test_permissions_of_many_folders_are_asked_in_one_walk(
         return enter(folders, parent, path, name)
 
     monkeypatch.setattr(Folders, "_enter", count)
-    restore.refuse_barred(str(world.root), plan)
+    with Folders(OS, str(world.root)) as folders:
+        refuse_barred(folders, plan)
     assert len(entered) < 2 * 300 + 20  # once for the folders, once for the files, and the few above them

@@ -11,14 +11,14 @@ after it came out; old files kept until nothing can fail any more. `recover` fin
 5. A restore that fails leaves every file as it was, the same inodes with the same times.
 """
 
-from backtraild.restore.access import refuse_barred
 from backtraild.restore.applying import apply
 from backtraild.restore.attempt import Outcome, effort
 from backtraild.restore.calls import OS, Calls
 from backtraild.restore.ground import Ground, give_back
 from backtraild.restore.hostile import refuse_hostile
 from backtraild.restore.journal import forget, pending
-from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write, make_plan
+from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Reason, Write
+from backtraild.restore.planning import make_plan
 from backtraild.restore.populate import Population
 from backtraild.restore.recovery import conclude, recover
 
@@ -42,6 +42,5 @@ __all__ = [
     "make_plan",
     "pending",
     "recover",
-    "refuse_barred",
     "refuse_hostile",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from backtrail.errors import RestoreFailed
 from backtrail.pathtext import to_text
 from backtraild.model import Path
-from backtraild.restore.calls import OPEN_FILE, OS
+from backtraild.restore.calls import OPEN_FILE
 from backtraild.restore.content import Seen
 from backtraild.restore.folders import Folders, NoFolder, parent_of
 from backtraild.restore.plan import Delete, Plan, Write
@@ -18,12 +18,11 @@ _NAMED = 10
 _GET_FLAGS, _IMMUTABLE = 0x80086601, 0x10  # of Linux, where it is 64 bits wide
 
 
-def refuse_barred(root: str | bytes, plan: Plan) -> None:
+def refuse_barred(folders: Folders, plan: Plan) -> None:
     """Raises RestoreFailed with the folders and files that this user may not change."""
     if plan.is_empty:
         return
-    with Folders(OS, root) as folders:
-        barred = [*_barred_folders(folders, plan), *_barred_files(folders, plan), *_barred_modes(plan)]
+    barred = [*_barred_folders(folders, plan), *_barred_files(folders, plan), *_barred_modes(plan)]
     if not barred:
         return
     named = ", ".join(barred[:_NAMED])

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from backtrail.errors import RestoreFailed
 from backtraild.model import SYMLINK_MODE, Change, Changes, Entry, Path
-from backtraild.restore.calls import NOT_A_FOLDER, OS, Calls
+from backtraild.restore.calls import NOT_A_FOLDER
 from backtraild.restore.content import Found, Seen, look
 from backtraild.restore.folders import Folders, NoFolder, parent_of, with_all_above
 from backtraild.restore.hostile import refuse_hostile
@@ -90,19 +89,8 @@ class Plan(Struct, frozen=True):
         return not (self.writes or self.deletes or self.mode_changes)
 
 
-def make_plan(root: str | bytes, changes: Changes, unchanged: int = 0, *, calls: Calls = OS) -> Plan:
-    """Compare the disk with both sides of `changes` and decide. Raises HostileTree before it looks."""
-    try:
-        with Folders(calls, root) as folders:
-            return plan_in(folders, changes, unchanged)
-    except OSError as error:
-        raise RestoreFailed(
-            f"The restore could not be planned: {error.strerror}. Nothing was changed."
-        ) from error
-
-
 def plan_in(folders: Folders, changes: Changes, unchanged: int) -> Plan:
-    """The same in an open workspace."""
+    """Compare the disk with both sides of `changes` and decide. Raises HostileTree before it looks."""
     refuse_hostile(changes)
     wanted = frozenset(path for path, change in changes.items() if change.new is not None)
     planner = _Planner(folders, unchanged, wanted)

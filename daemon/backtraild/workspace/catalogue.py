@@ -10,6 +10,8 @@ from backtraild.store import check_request
 from backtraild.workspace.parts import Parts, agree, reconcile
 from backtraild.workspace.passing import rolled_back
 
+MOST_UNLISTED = 16  # by a run of requests without a pause
+
 _Answer = TypeVar("_Answer")
 
 
@@ -56,10 +58,19 @@ class Catalogue:
     def catch_up(self) -> None:
         """Make sure that the table knows every checkpoint, also after it could not be written."""
         self.list_new()
-        if self._is_behind or self._beginnings != self._parts.database.beginnings:
+        if self._is_wrong:
             reconcile(self._parts)
             self._is_behind = False
             self._beginnings = self._parts.database.beginnings
+
+    def put_right(self) -> None:
+        """Make sure that what the table knows is right, which is all that a save needs; what is new can wait."""
+        if self._is_wrong or len(self._unlisted) >= MOST_UNLISTED:
+            self.catch_up()
+
+    @property
+    def _is_wrong(self) -> bool:
+        return self._is_behind or self._beginnings != self._parts.database.beginnings
 
     def made_for(self, request: str) -> Checkpoint | None:
         """The checkpoint that was made for a request; None if none was, or if it is deleted."""

@@ -184,7 +184,7 @@ class Recorder:
 
     def _agreed_base(self) -> str | None:
         """The newest checkpoint's tree, which the stat table describes as well."""
-        self.catalogue.catch_up()
+        self.catalogue.put_right()
         base = self._parts.store.newest_tree()
         if base != self._parts.table.tree:
             reconcile(self._parts)

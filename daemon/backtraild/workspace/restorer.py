@@ -28,7 +28,6 @@ from backtraild.restore import (
     make_plan,
     pending,
     recover,
-    refuse_barred,
 )
 from backtraild.store import restrict
 from backtraild.workspace.accounts import (
@@ -285,6 +284,8 @@ class Restorer:
         metadata = {**context, **({CONFLICTS: told} if told else {})}
         request = metadata.pop(REQUEST, None)
         session = metadata.get(REWIND, {}).get("session")
+        if REWIND in metadata:
+            self._reversals.owe()
         intent = Intent(Kind.RESTORE, message_of(context), session, metadata=metadata, request=request)
         with self._parts.room.for_restore():  # the files are in place: that must not fail for want of room
             try:
@@ -306,9 +307,7 @@ class Restorer:
         wanted = restrict(changes, paths)
         self._check_paths(target, wanted, paths)
         differing = sum(1 for change in wanted.values() if change.old is not None)
-        plan = make_plan(self._parts.root, wanted, self._count(paths) - differing)
-        refuse_barred(self._parts.root, plan)
-        return plan
+        return make_plan(self._parts.root, wanted, self._count(paths) - differing)
 
     def _count(self, paths: Sequence[Path]) -> int:
         """Files at these paths; one that lies in a folder which is named too counts once."""

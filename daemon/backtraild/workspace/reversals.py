@@ -21,6 +21,11 @@ class Reversals:
         self._parts = parts
         self._catalogue = catalogue
         self._sessions = sessions
+        self._is_owed = True  # is it not known whether everything that was recorded is done?
+
+    def owe(self) -> None:
+        """Something is about to be recorded that has to be done to turns."""
+        self._is_owed = True
 
     def last_restore(self) -> Checkpoint | None:
         """The checkpoint that records the last restore, rewind or undo."""
@@ -29,6 +34,11 @@ class Reversals:
 
     def finish(self) -> None:
         """Do to the turns what the last restore says; nothing if it is done."""
+        if self._is_owed:
+            self._finish()
+            self._is_owed = False
+
+    def _finish(self) -> None:
         last = self.last_restore()
         note = None if last is None else note_of(last)
         if last is None or note is None or not note.scope.has_conversation:

@@ -50,6 +50,7 @@ def test_a_prefix_that_two_checkpoints_share_is_refused(project: Project):
     """Guessing between two states is how the wrong one gets restored."""
     project.workspace.start()
     ids = [project.save(f"{number}", allow_empty=True).id for number in range(3)]
+    project.workspace.settle()
     index = project.workspace._parts.index
     # Two ids with a common beginning are not to be had by chance: the index is told of one.
     twin = project.workspace.history.find("2")
