@@ -13,7 +13,7 @@ from daemon.redaction.corpus import positives
 from support.clients import Home, home_in
 from support.git import git
 
-MEGABYTES = float(os.environ.get("BACKTRAIL_TRANSCRIPT_MB", "50"))
+MEGABYTES = float(os.environ.get("BACKTRAIL_TRANSCRIPT_MB", "20"))
 WORDS = (
     "the",
     "file",

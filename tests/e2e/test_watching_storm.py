@@ -17,9 +17,9 @@ from support.watching import watched_inodes
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 
 PROCESSES = 3
-FILES = 50_000
-# More than the scan of 50,000 files needs, and less than remembering every event of them would.
-MOST_MEMORY = 100 * 1024 * 1024
+FILES = 30_000
+# More than the scan of so many files needs, and less than remembering every event of them would.
+MOST_MEMORY = 70 * 1024 * 1024
 
 STORM = """
 import os, sys
@@ -49,7 +49,7 @@ def memory(key: str) -> int:
     return int(found[1]) * 1024
 
 
-def test_fifty_thousand_files_at_once_are_all_captured_in_bounded_memory(
+def test_thirty_thousand_files_at_once_are_all_captured_in_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Created, rewritten and renamed, in folders old and new, by several processes: no watcher's easy day."""

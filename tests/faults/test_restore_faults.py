@@ -257,9 +257,9 @@ MOMENTS = [25, 40, 47, 52, 57, 62, 70, 80]
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_crash_of_the_recovery_is_recovered_from(tmp_path: Path, moment: int) -> None:
     """The machine may go down again while it comes up."""
-    number, status = moment % 3 - 2, 9
+    number, status = moment % 4 - 3, 9
     while status == 9:
-        number += 3
+        number += 4
         world = _world(tmp_path, number)
         _crash(world, moment)
         status = _in_child(lambda world=world, number=number: world.recover(_killing(number)))
@@ -271,9 +271,9 @@ def test_a_crash_of_the_recovery_is_recovered_from(tmp_path: Path, moment: int) 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_recovery_in_which_a_call_fails_loses_nothing(tmp_path: Path, moment: int) -> None:
     """If it can be neither finished nor undone now, the journal stays and the next start tries again."""
-    number, failed = moment % 3 - 2, ["-"]
+    number, failed = moment % 4 - 3, ["-"]
     while failed:
-        number += 3
+        number += 4
         world = _world(tmp_path, number)
         _crash(world, moment)
         calls, failed = _failing(number, errno.ENOSPC, CHANGING)

@@ -9,6 +9,7 @@ import pytest
 from backtrail.errors import StoreFailed
 from backtraild import restore
 from backtraild.model import Intent, Kind
+from backtraild.restore import Calls
 from backtraild.restore import journal as journal_module
 from backtraild.restore.journal import Journal
 from backtraild.restore.staging import Staging
@@ -119,6 +120,24 @@ def test_a_recorded_restore_is_not_repeated_over_later_edits(
     assert [c.kind for c in workspace.history.list(Query(limit=100)).checkpoints].count(Kind.RESTORE) == 1
     workspace.close()
     assert not (edited / "store" / "restore.journal").exists()
+
+
+def test_a_restore_on_a_disk_that_is_full_afterwards_stands_in_nobodys_way(
+    edited: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """To end it must not take any room: without that nothing could be deleted to make some."""
+    workspace = _open(edited)
+    workspace.restore("1")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Calls, "save_journal", staticmethod(full))
+        workspace.drop([2])
+    assert not (edited / "store" / "restore.journal").exists()
+    assert not workspace.undo().conflicts
+    workspace.close()
 
 
 @pytest.mark.parametrize("what", ["save", "drop"])

@@ -104,6 +104,13 @@ class Journal:
         except (FileNotFoundError, ValueError):
             return b""
 
+    def renew(self) -> None:
+        """The restore is over: announce the next one, which need not be where it is not possible, as on a full disk."""
+        try:
+            self.announce()
+        except OSError:
+            self.remove()
+
     def remove(self) -> None:
         """The restore is over. One more try on an error: a journal that stays would repeat the restore."""
         try:

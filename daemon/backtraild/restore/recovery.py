@@ -81,7 +81,7 @@ def conclude(
         with _staging_of(found, root, trash, calls) as (folders, staging):
             # Old files were dropped and the folder was removed, but nobody waited until that was durable.
             _Recovery(folders, staging, found, book, blobs).tidy_up()
-            close_down(staging, book.announce)
+            close_down(staging, book.renew)
     except WorkspaceUnavailable:
         forget(journal)  # what is recorded can be looked at without the folder
 

@@ -43,7 +43,7 @@ def same(old: bytes, new: bytes, context: int) -> bool:
     return found is not None
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(
     head=texts(12), gone=texts(3), come=texts(3), tail=texts(8), context=st.sampled_from([3, 3, 3, 0, 1, 5])
 )
@@ -57,7 +57,7 @@ def test_one_run_of_lines_is_told_byte_for_byte_as_libgit2_tells_it(
     same(head + gone + tail, head + come + tail, context)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(old=texts(8), new=texts(8), context=st.integers(0, 4))
 def test_whatever_two_texts_are_it_is_told_like_that_or_not_at_all(
     old: bytes, new: bytes, context: int
