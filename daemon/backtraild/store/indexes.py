@@ -1,8 +1,9 @@
 """Finding objects in packs: which one, and where in it.
 
 There may be thousands of packs with a few objects each and a few packs with very many. The small ones are
-kept in one dictionary; in a large one's index an object is looked up on disk. Nothing is mapped into memory:
-a bad sector under a mapping would end the process, a failed read is an error like any other.
+kept in one dictionary; in a large one's index an object is looked up on disk, or in a copy of it if that happens often.
+Nothing is mapped into memory: a bad sector under a mapping would end the process, a failed read is an error like any
+other.
 """
 
 import hashlib
@@ -17,6 +18,10 @@ from backtraild.model import ObjectId
 from backtraild.store.objects import ID_LENGTH
 
 SMALL_PACK = 300  # objects: about 250 bytes of memory each
+# An object's place takes two reads, of what a system that is short of memory has forgotten in a minute. So an index
+# that saves ask is kept, 28 bytes for each object, unless it is for some millions of them.
+ASKED_OFTEN = 8
+MOST_AT_HAND = 64 * 1024 * 1024
 
 _VERSION_2 = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256I")
@@ -77,20 +82,38 @@ class PackIndex:
         self._far_at = self._offsets_at + self.count * _OFFSET_SIZE
         if list(self._fanout) != sorted(self._fanout) or self._file.size < self._far_at + _TRAILER:
             raise ValueError("an index that is cut off")
+        self._asked = 0
+        self._at_hand = b""
 
     def find(self, oid: ObjectId) -> int | None:
         """The object's offset in the pack; None if it is not there."""
         low = self._fanout[oid[0] - 1] if oid[0] else 0
         high = self._fanout[oid[0]]
-        ids = self._file.read((high - low) * ID_LENGTH, _IDS_AT + low * ID_LENGTH)
+        self._asked += 1
+        ids = self._read((high - low) * ID_LENGTH, _IDS_AT + low * ID_LENGTH)
         # One search in C for the bytes is quicker than halving in Python; a find across two ids is none.
         at = ids.find(oid)
         while at % ID_LENGTH and at >= 0:
             at = ids.find(oid, at + 1)
         if at < 0:
             return None
-        raw = self._file.read(_OFFSET_SIZE, self._offsets_at + (low + at // ID_LENGTH) * _OFFSET_SIZE)
+        raw = self._read(_OFFSET_SIZE, self._offsets_at + (low + at // ID_LENGTH) * _OFFSET_SIZE)
         return self._resolved(int.from_bytes(raw))
+
+    @property
+    def should_be_at_hand(self) -> bool:
+        """Is it asked so often that it should not be left to the system whether it is in memory?"""
+        return self._asked >= ASKED_OFTEN and not self._at_hand and self._far_at <= MOST_AT_HAND
+
+    def take_at_hand(self) -> None:
+        """Keep in memory where everything is."""
+        found = self._file.read(self._far_at, 0)
+        self._at_hand = found if len(found) == self._far_at else b""  # else it was cut off since
+
+    def _read(self, length: int, offset: int) -> bytes:
+        if self._at_hand:
+            return self._at_hand[offset : offset + length]
+        return self._file.read(length, offset)
 
     def all(self) -> dict[ObjectId, int]:
         """Every object with its offset."""
@@ -209,6 +232,12 @@ class Finder:
     def learn(self, oid: ObjectId, place: Place) -> None:
         """An object lies there, though no index tells it."""
         self._small.setdefault(oid, place)
+
+    def take_at_hand(self) -> None:
+        """Keep those large indexes in memory that are asked often. Nobody should be waiting: it reads all of them."""
+        for index in self._large.values():
+            if index.should_be_at_hand:
+                index.take_at_hand()
 
     def path(self, name: str, suffix: str) -> str:
         """A pack's file."""

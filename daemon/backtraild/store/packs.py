@@ -65,6 +65,7 @@ class Packs:
 
     def __init__(self, folder: str) -> None:
         self._finder = Finder(folder)
+        self.take_at_hand = self._finder.take_at_hand
         self._files: OrderedDict[str, File] = OrderedDict()
         self._bases: Kept[Place, tuple[int, bytes]] = Kept(BASES_BYTES)
 

@@ -150,6 +150,11 @@ class Objects:
             if place is not None:
                 self._packs.expect(place)
 
+    def take_at_hand(self) -> None:
+        """Have in memory what is asked for all the time; where that can't be read, whoever needs it will say so."""
+        with contextlib.suppress(OSError):
+            self._packs.take_at_hand()
+
     def kept_tree(self, oid: ObjectId) -> bytes | None:
         """A folder as it is stored, if it is in memory."""
         return self._trees.get(oid)

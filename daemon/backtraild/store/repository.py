@@ -164,6 +164,7 @@ class Store:
         if self._has_trash:
             self._has_trash = False
             self.sweep_soon()
+        self.objects.take_at_hand()
 
     def close(self) -> None:
         """Let go of the packs, and leave nothing behind that was made ahead."""

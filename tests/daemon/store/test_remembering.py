@@ -1,5 +1,7 @@
 """What is read more than once in a row is found and read once."""
 
+import hashlib
+import os
 from array import array
 from collections import Counter
 from pathlib import Path
@@ -11,6 +13,7 @@ from backtraild.store.indexes import SMALL_PACK, PackIndex
 from backtraild.store.pack import encode_index
 from backtraild.store.reader import Objects
 from support.packs import write_pack
+from support.project import Project
 
 
 @pytest.fixture
@@ -95,6 +98,58 @@ def test_bytes_that_lie_across_two_ids_are_no_id(tmp_path: Path):
     across = first[10:] + second[:10]
     assert index_of(tmp_path / "two", [first, second]).find(across) is None
     assert index_of(tmp_path / "three", [first, second, across]).find(across) == 2
+
+
+def test_an_index_that_is_asked_often_is_kept_in_memory(tmp_path: Path, reads: Counter[str]):
+    """What the system forgets of it in a minute, a save would wait for, in several places."""
+    ids = sorted(hashlib.sha1(bytes([number % 256, number // 256])).digest() for number in range(1000))
+    index = index_of(tmp_path / "many", ids[:-1])
+    for oid in ids[: indexes.ASKED_OFTEN]:
+        assert not index.should_be_at_hand
+        index.find(oid)
+    assert index.should_be_at_hand
+    index.take_at_hand()
+    assert not index.should_be_at_hand
+    reads.clear()
+    assert [index.find(oid) for oid in ids] == [*range(999), None]
+    assert not reads
+
+
+@pytest.mark.parametrize("why", ["too large", "cut off"])
+def test_an_index_that_is_not_kept_is_read_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+):
+    """Memory is not for indexes of many millions, nor for half of one."""
+    ids = [bytes([number]) * 20 for number in range(100)]
+    index = index_of(tmp_path / "some", ids)
+    if why == "too large":
+        monkeypatch.setattr(indexes, "MOST_AT_HAND", 100)
+    for oid in ids[: indexes.ASKED_OFTEN]:
+        index.find(oid)
+    assert index.should_be_at_hand == (why == "cut off")
+    content = (tmp_path / "some").read_bytes()
+    if why == "cut off":
+        os.truncate(tmp_path / "some", 1500)
+        index.take_at_hand()
+        (tmp_path / "some").write_bytes(content)
+    assert [index.find(oid) for oid in ids] == list(range(100))
+
+
+def test_a_store_keeps_its_large_index_once_nobody_waits(tmp_path: Path):
+    """After some saves, or questions, and at no other time than when a save is settled."""
+    with Project(tmp_path) as project:
+        for number in range(SMALL_PACK + 1):
+            project.write(f"{number}", b"%d" % number)
+        project.workspace.start()
+        (index,) = project.workspace.store.objects._packs._finder._large.values()
+        for number in range(indexes.ASKED_OFTEN):
+            project.write("0", b"again %d" % number)
+            project.save()
+        assert index.should_be_at_hand
+        project.workspace.settle()
+        assert not index.should_be_at_hand
+        project.write("1", b"once more")
+        project.check(project.save())
 
 
 def index_of(path: Path, ids: list[bytes]) -> PackIndex:
