@@ -41,7 +41,7 @@ def run(where: Places, lock: Lock, options: argparse.Namespace, party: Party | N
     sys.setswitchinterval(SWITCH_SECONDS)
     memory.give_back_large_pieces()
     gc.freeze()  # what was imported stays; each collection during the first look would go through all of it
-    gc.enable()
+    gc.enable()  # all is loaded
     logs.set_up(where.log_file, verbose=options.verbose)
     try:
         return _run(where, lock, options.watch, party)

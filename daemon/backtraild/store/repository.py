@@ -164,7 +164,8 @@ class Store:
         if self._has_trash:
             self._has_trash = False
             self.sweep_soon()
-        self.objects.take_at_hand()
+        if not is_asked():  # it may read many megabytes
+            self.objects.take_at_hand()
 
     def close(self) -> None:
         """Let go of the packs, and leave nothing behind that was made ahead."""

@@ -145,7 +145,8 @@ def test_a_store_keeps_its_large_index_once_nobody_waits(tmp_path: Path):
         for number in range(indexes.ASKED_OFTEN):
             project.write("0", b"again %d" % number)
             project.save()
-        assert index.should_be_at_hand
+        project.workspace.settle(lambda: True)
+        assert index.should_be_at_hand, "somebody waits"
         project.workspace.settle()
         assert not index.should_be_at_hand
         project.write("1", b"once more")
