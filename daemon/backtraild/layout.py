@@ -20,14 +20,21 @@ FORMS = (Struct("<H20sIqqI"), Struct("<I20sqqqQ"))
 # Of the same rows only how the file system showed the files: size, mtime, ctime, inode.
 _LOOKS = (Struct("<22xIqqI"), Struct("<24xqqqQ"))
 
-# Of a folder that was listed: inode, mtime, ctime, and a checksum of the names that had rows. The other names follow.
+# Of a folder that was listed: inode, mtime, ctime, and a checksum of the names that had rows. What proves that nothing in
+# it has changed follows, and the other names.
 _LISTED = Struct("<QQQI")
+_PROOF_BYTES = 16
+_NO_PROOF = bytes(_PROOF_BYTES)
+# Of listings; those that were laid out in another way have other checksums.
+_FORM = 2
 _ANY_64_BITS = 2**64 - 1
 
 Look = tuple[int, int, int, int]
 
 _HEAD_AT = CHECKSUM.size
 _ROWS_AT = _HEAD_AT + HEAD.size
+_PROOF_AT = _HEAD_AT + _LISTED.size
+_OTHERS_AT = _PROOF_AT + _PROOF_BYTES
 
 
 def opened(key: bytes, bundle: bytes) -> tuple[int, bytes, list[bytes]]:
@@ -40,25 +47,43 @@ def opened(key: bytes, bundle: bytes) -> tuple[int, bytes, list[bytes]]:
     return form, bundle[_ROWS_AT:names_at], bundle[names_at:].split(b"\0")
 
 
-def listing(folder: stat_result, names: list[bytes], others: Iterable[bytes]) -> bytes:
-    """A folder that looked like that had these files with rows in it, and these others."""
-    content = _listed(folder, names) + b"\0".join(others)
-    return CHECKSUM.pack(crc32(content)) + content
+def listing(folder: stat_result, names: list[bytes], others: Iterable[bytes], proof: bytes | None) -> bytes:
+    """A folder that looked like that had these files with rows in it, and these others.
+
+    Where there is a proof, the files looked as their rows say, too.
+    """
+    content = _listed(folder, names) + (proof or _NO_PROOF) + b"\0".join(others)
+    return CHECKSUM.pack(crc32(content, _FORM)) + content
 
 
 def others(kept: bytes, folder: stat_result, names: list[bytes]) -> list[bytes] | None:
     """Those that a listing names, if the folder and the names with rows are still the same. None if they are not."""
-    content = kept[_HEAD_AT:]
-    is_as_written = CHECKSUM.pack(crc32(content)) == kept[:_HEAD_AT]
-    if not is_as_written or content[: _LISTED.size] != _listed(folder, names):
+    is_the_same = kept[_HEAD_AT:_PROOF_AT] == _listed(folder, names)
+    return _others(kept) if is_the_same else None
+
+
+def proven_others(kept: bytes, proof: bytes) -> list[bytes] | None:
+    """Those that a listing names, if it was made with the same proof. None if it was not."""
+    return _others(kept) if kept[_PROOF_AT:_OTHERS_AT] == proof else None
+
+
+def _others(kept: bytes) -> list[bytes] | None:
+    """None where the bytes are not those that were written."""
+    if CHECKSUM.pack(crc32(memoryview(kept)[_HEAD_AT:], _FORM)) != kept[:_HEAD_AT]:
         return None
-    found = content[_LISTED.size :]
+    found = kept[_OTHERS_AT:]
     return found.split(b"\0") if found else []
 
 
 def _listed(folder: stat_result, names: list[bytes]) -> bytes:
     mtime, ctime = folder.st_mtime_ns & _ANY_64_BITS, folder.st_ctime_ns & _ANY_64_BITS
     return _LISTED.pack(folder.st_ino, mtime, ctime, crc32(b"\0".join(names)))
+
+
+def names_in(bundle: bytes) -> list[bytes]:
+    """The names of a bundle, which is not checked here."""
+    form, count = HEAD.unpack_from(bundle, _HEAD_AT)
+    return bundle[_ROWS_AT + count * FORMS[form].size :].split(b"\0")
 
 
 def looks(key: bytes, bundle: bytes) -> tuple[list[bytes], list[Look]]:

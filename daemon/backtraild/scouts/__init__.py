@@ -10,6 +10,7 @@ A report counts only as a whole. Whatever goes wrong, there is none, and the sta
     party      the processes; all that they use is loaded in a moment, and nothing else may be
     errand     what there is to be looked at
     looking    the comparison of some folders
+    sights     how files look, as bytes of the system
     listings   what else is in them, known from an earlier start where their times are the same
     kernel     the calls for watching, without a library around them
     gathering  the daemon's side: what they send back

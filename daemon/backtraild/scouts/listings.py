@@ -37,16 +37,27 @@ class Listings:
         self._are_there = self._device is not None and bool(table.execute(_ARE_THERE).fetchone()[0])
         self._known: dict[bytes, bytes] = dict(table.execute(_OF_STRETCH, stretch)) if self._are_there else {}
 
-    def others(self, key: bytes, names: list[bytes]) -> Collection[bytes]:
-        """What the present folder has beside these names. It is watched already: what changes from now on is told."""
+    def proven_others(self, key: bytes, proof: bytes) -> list[bytes] | None:
+        """What a folder has beside its rows, if nothing has changed in it since it was listed. None if that is not known.
+
+        The proof is made of all that is to be seen of the folder and its files, and of their rows.
+        """
+        kept = self._known.get(key) or self._kept(key)
+        return None if kept is None else layout.proven_others(kept, proof)
+
+    def others(self, key: bytes, names: list[bytes], proof: bytes | None) -> Collection[bytes]:
+        """What the present folder has beside these names. It is watched already: what changes from now on is told.
+
+        Where these look as their rows say, the proof of that is kept for the next start.
+        """
         started = time.time_ns()
         folder = os.lstat(b".")
         kept = self._kept(key)
         known = None if kept is None else layout.others(kept, folder, names)
-        if known is not None:
+        if known is not None and proof is None:
             return known
-        others = set(os.listdir(b".")).difference(names)
-        self._note(key, folder, names, others, started)
+        others = set(os.listdir(b".")).difference(names) if known is None else known
+        self._note(key, folder, layout.listing(folder, names, others, proof), started)
         return others
 
     def _kept(self, key: bytes) -> bytes | None:
@@ -55,12 +66,10 @@ class Listings:
             self._known.update(self._table.execute(_OF_FOLDER, (key,)))
         return self._known.get(key)
 
-    def _note(
-        self, key: bytes, folder: os.stat_result, names: list[bytes], others: set[bytes], started: int
-    ) -> None:
+    def _note(self, key: bytes, folder: os.stat_result, listing: bytes, started: int) -> None:
         ended = time.time_ns()
         is_proof = folder.st_dev == self._device and all(
             is_settled(stamp, started, ended) for stamp in (folder.st_mtime_ns, folder.st_ctime_ns)
         )
-        if is_proof and sum(map(len, others)) <= MOST_BYTES:
-            self.made.append((key, layout.listing(folder, names, others)))
+        if is_proof and len(listing) <= MOST_BYTES:
+            self.made.append((key, listing))

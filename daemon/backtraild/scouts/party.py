@@ -20,8 +20,12 @@ from backtraild.scouts import kernel
 from backtraild.scouts.errand import Errand, errands, open_table
 from backtraild.scouts.listings import Listings
 from backtraild.scouts.looking import look
+from backtraild.scouts.sights import Sights
 
 MOST_SCOUTS = 4
+# Behind the daemon: it has a processor to itself while it loads its modules, and they have both when it waits for them.
+# Side by side it would get half of one, and what it has to do in the end would begin later.
+_NICENESS = 10
 
 FINDING = Struct("<IIqq")  # an errand, a stretch of it, and where in the file lies what was found there
 
@@ -107,6 +111,7 @@ def _work_as_scout(base: _Base, region: int, found: list[Errand]) -> NoReturn:
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.nice(_NICENESS)
         gc.disable()  # it ends before there is much to collect
         os.close(base.giving)  # who gives no more jobs must be known to have ended
         _close_all_but(base.queue, base.findings, base.telling, base.jobs)
@@ -129,6 +134,7 @@ def _close_all_but(*needed: int) -> None:
 def _scout(base: _Base, region: int, found: list[Errand]) -> None:
     """Do one job after the other, until none is left or nobody waits any more."""
     tables: dict[int, Connection] = {}
+    sights = Sights()
     end = region << _REGION_BITS
     for number, stretch in _jobs(base.jobs):
         errand = found[number]
@@ -136,7 +142,7 @@ def _scout(base: _Base, region: int, found: list[Errand]) -> None:
             tables[number] = open_table(errand.table)
         there = errand.stretches[stretch]
         listings = Listings(tables[number], there, errand.root if errand.dates_folders else None)
-        found_there = look(errand.root, tables[number], there, base.queue, listings)
+        found_there = look(errand.root, tables[number], there, base.queue, listings, sights)
         if os.getppid() != base.daemon:
             return
         finding = marshal.dumps(tuple(found_there))

@@ -22,6 +22,9 @@ SMALL_PACK = 300  # objects: about 250 bytes of memory each
 # that saves ask is kept, 28 bytes for each object, unless it is for some millions of them.
 ASKED_OFTEN = 8
 MOST_AT_HAND = 64 * 1024 * 1024
+# A question takes as long as to read so many bytes at once. Where that many were asked that all of it could have been
+# read instead, as when hundreds of files are saved, it is read in the middle of it, whoever waits.
+QUESTION_BYTES = 32 * 1024
 
 _VERSION_2 = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256I")
@@ -90,6 +93,8 @@ class PackIndex:
         low = self._fanout[oid[0] - 1] if oid[0] else 0
         high = self._fanout[oid[0]]
         self._asked += 1
+        if not self._at_hand and self._far_at <= min(self._asked * QUESTION_BYTES, MOST_AT_HAND):
+            self.take_at_hand()
         ids = self._read((high - low) * ID_LENGTH, _IDS_AT + low * ID_LENGTH)
         # One search in C for the bytes is quicker than halving in Python; a find across two ids is none.
         at = ids.find(oid)
