@@ -4,11 +4,11 @@ Scouts are sent out as soon as it is sure that this is the one daemon; what take
 on their way.
 """
 
-import argparse
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from backtrail import __version__
 from backtrail.errors import BacktrailError
@@ -17,10 +17,20 @@ from backtraild import openfiles
 from backtraild.lock import Lock
 from backtraild.scouts.party import send_out
 
+if TYPE_CHECKING:
+    import argparse
+
+
+class Options(NamedTuple):
+    """What the daemon was told when it was started."""
+
+    watch: Sequence[str] = ()
+    verbose: bool = False
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until a signal ends it; the exit status."""
-    options = _parser().parse_args(arguments)
+    options = _options(sys.argv[1:] if arguments is None else arguments)
     os.umask(0o077)
     where = places()
     try:
@@ -31,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.disable()  # hardly anything of what is loaded is garbage; a tenth of the time would go into looking
             from backtraild.app import run  # here, because it loads all the rest
 
-            return run(where, lock, options, party)
+            return run(where, lock, party, options.watch, verbose=options.verbose)
     except BacktrailError as error:
         sys.stderr.write(f"backtraild: {error.message}\n")
         if error.hint:
@@ -39,7 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_status
 
 
-def _parser() -> argparse.ArgumentParser:
+def _options(arguments: Sequence[str]) -> Options:
+    if not arguments:  # nearly always; scouts need not wait until a parser is loaded
+        return Options()
+    told = _parser().parse_args(arguments)
+    return Options(told.watch, told.verbose)
+
+
+def _parser() -> "argparse.ArgumentParser":
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="backtraild",
         description="Watch folders and keep every settled state of them.",

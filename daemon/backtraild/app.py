@@ -1,6 +1,5 @@
 """The daemon at work: from the first look to the last checkpoint."""
 
-import argparse
 import contextlib
 import gc
 import logging
@@ -36,15 +35,17 @@ _ENDING = (signal.SIGTERM, signal.SIGINT)
 _log = logging.getLogger("backtraild")
 
 
-def run(where: Places, lock: Lock, options: argparse.Namespace, party: Party | None) -> int:
+def run(
+    where: Places, lock: Lock, party: Party | None, folders: Sequence[str] = (), *, verbose: bool = False
+) -> int:
     """Run until a signal ends it; the exit status."""
     sys.setswitchinterval(SWITCH_SECONDS)
     memory.give_back_large_pieces()
     gc.freeze()  # what was imported stays; each collection during the first look would go through all of it
     gc.enable()  # all is loaded
-    logs.set_up(where.log_file, verbose=options.verbose)
+    logs.set_up(where.log_file, verbose=verbose)
     try:
-        return _run(where, lock, options.watch, party)
+        return _run(where, lock, folders, party)
     except BacktrailError:
         raise
     except Exception:

@@ -20,8 +20,8 @@ FORMS = (Struct("<H20sIqqI"), Struct("<I20sqqqQ"))
 # Of the same rows only how the file system showed the files: size, mtime, ctime, inode.
 _LOOKS = (Struct("<22xIqqI"), Struct("<24xqqqQ"))
 
-# Of a folder that was listed: inode, mtime, ctime, and a checksum of the names that had rows. What proves that nothing in
-# it has changed follows, and the other names.
+# Of a folder that was listed: inode, mtime, ctime, and a checksum of the names that had rows. Behind that stand what
+# proves that nothing in it has changed, and the other names.
 _LISTED = Struct("<QQQI")
 _PROOF_BYTES = 16
 _NO_PROOF = bytes(_PROOF_BYTES)
@@ -47,7 +47,9 @@ def opened(key: bytes, bundle: bytes) -> tuple[int, bytes, list[bytes]]:
     return form, bundle[_ROWS_AT:names_at], bundle[names_at:].split(b"\0")
 
 
-def listing(folder: stat_result, names: list[bytes], others: Iterable[bytes], proof: bytes | None) -> bytes:
+def listing(
+    folder: stat_result, names: list[bytes], others: Iterable[bytes], proof: bytes | None = None
+) -> bytes:
     """A folder that looked like that had these files with rows in it, and these others.
 
     Where there is a proof, the files looked as their rows say, too.

@@ -38,14 +38,14 @@ class Listings:
         self._known: dict[bytes, bytes] = dict(table.execute(_OF_STRETCH, stretch)) if self._are_there else {}
 
     def proven_others(self, key: bytes, proof: bytes) -> list[bytes] | None:
-        """What a folder has beside its rows, if nothing has changed in it since it was listed. None if that is not known.
+        """What a folder has beside its rows, if nothing has changed in it since it was listed. None if that is unknown.
 
         The proof is made of all that is to be seen of the folder and its files, and of their rows.
         """
         kept = self._known.get(key) or self._kept(key)
         return None if kept is None else layout.proven_others(kept, proof)
 
-    def others(self, key: bytes, names: list[bytes], proof: bytes | None) -> Collection[bytes]:
+    def others(self, key: bytes, names: list[bytes], proof: bytes | None = None) -> Collection[bytes]:
         """What the present folder has beside these names. It is watched already: what changes from now on is told.
 
         Where these look as their rows say, the proof of that is kept for the next start.

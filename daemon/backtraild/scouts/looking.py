@@ -4,7 +4,7 @@ A folder is watched first, then its files are looked at and it is listed: what c
 In every stretch, the folders around one are watched before it, whoever compares them: one that is moved meanwhile tells
 so itself, and all that is in it is looked at again.
 
-Nearly always a folder is as it was at an earlier start, and the digest of all that is to be seen of it proves that. Only
+Nearly always a folder is as it was at an earlier start, and a digest of all that is to be seen of it proves that. Only
 where it does not, files are compared one by one.
 """
 

@@ -19,8 +19,8 @@ except ImportError:
 MOST = 8192
 PROOF_BYTES = 16
 
-# A `struct stat` in words of eight bytes, as both of these have it. Those that tell a changed file from an unchanged one:
-# its inode, its size, and the seconds and nanoseconds of its last modification and its last change.
+# A `struct stat` in words of eight bytes, as both of these have it. Those that tell a changed file from an unchanged
+# one: its inode, its size, and the seconds and nanoseconds of its last modification and its last change.
 _MACHINES = ("x86_64", "aarch64")
 _WORDS = 18
 _TELLING = (1, 6, 11, 12, 13, 14)
@@ -50,7 +50,9 @@ class Sights:
         if self._lstat is None or end > MOST:
             return None
         while len(self._places) < end:
-            self._places.append((ctypes.c_uint64 * _WORDS).from_buffer(self._room, 8 * _WORDS * len(self._places)))
+            self._places.append(
+                (ctypes.c_uint64 * _WORDS).from_buffer(self._room, 8 * _WORDS * len(self._places))
+            )
         if any(map(self._lstat, names, self._places[first:end])):
             return None
         self._taken = end

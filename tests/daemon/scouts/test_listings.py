@@ -159,11 +159,49 @@ def test_a_damaged_listing_is_none(visited: Visited) -> None:
     folder = visited.folder.stat()
     whole = layout.listing(folder, ROWS, [b"sub", b"excluded"])
     assert layout.others(whole, folder, ROWS) == [b"sub", b"excluded"]
+    proven = layout.listing(folder, ROWS, [b"sub", b"excluded"], PROOF)
+    assert layout.proven_others(proven, PROOF) == [b"sub", b"excluded"]
     for place in range(len(whole)):
         damaged = bytearray(whole)
         damaged[place] ^= 1
         assert layout.others(bytes(damaged), folder, ROWS) is None
         assert layout.others(whole[:place], folder, ROWS) is None
+        damaged = bytearray(proven)
+        damaged[place] ^= 1
+        assert layout.proven_others(bytes(damaged), PROOF) is None
+        assert layout.proven_others(proven[:place], PROOF) is None
+
+
+PROOF = bytes(range(16))
+
+
+def test_what_a_proof_was_kept_with_is_known_without_looking_at_the_folder(visited: Visited) -> None:
+    """Nearly all folders are as they were, and each look at one counts."""
+    found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
+    assert found.proven_others(KEY, PROOF) is None
+    found.others(KEY, ROWS, PROOF)
+    visited.table.executemany("INSERT OR REPLACE INTO listings VALUES (?, ?)", found.made)
+    found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
+    assert set(found.proven_others(KEY, PROOF) or ()) == {b"sub", b"excluded"}
+    assert found.proven_others(KEY, PROOF[::-1]) is None
+    unknown = Listings(visited.table, (b"/", b"0"), None)
+    assert unknown.proven_others(KEY, PROOF) is None, "its file system may leave times alone"
+
+
+def test_a_proof_is_kept_with_a_listing_that_is_known(visited: Visited) -> None:
+    """Once the files are as their rows say again, nothing has to be listed for it."""
+    visited.visit()
+    visited.listed = 0
+    found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
+    found.others(KEY, ROWS, PROOF)
+    assert (visited.listed, len(found.made)) == (0, 1)
+
+
+def test_a_listing_without_a_proof_proves_nothing(visited: Visited) -> None:
+    """Some of the files were not as their rows say when it was made."""
+    visited.visit()
+    found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
+    assert found.proven_others(KEY, PROOF) is None
 
 
 def test_a_folder_dated_to_any_time_can_be_kept(visited: Visited) -> None:

@@ -47,7 +47,7 @@ def test_size_and_content_of_an_object_are_found_once(repository: Path, reads: C
     reads.clear()
     assert objects.size(oid) == 1
     assert b"".join(objects.chunks(oid)) == b"0"
-    assert reads["reads"] == 3  # ids, place, and header and content at once
+    assert reads["reads"] == 2  # the index, which is small, and header and content at once
 
 
 def test_a_content_that_is_compared_is_found_and_read_once(repository: Path, reads: Counter[str]):
@@ -56,7 +56,7 @@ def test_a_content_that_is_compared_is_found_and_read_once(repository: Path, rea
     objects = Objects(str(repository))
     reads.clear()
     assert objects.read_up_to(1, oid) == b"0"
-    assert reads["reads"] == 3  # ids, place, and header and content at once
+    assert reads["reads"] == 2  # the index, which is small, and header and content at once
     assert objects.read_up_to(2, last) is None
     assert objects.read_up_to(3, last) == b"%d" % SMALL_PACK
 
@@ -100,6 +100,13 @@ def test_bytes_that_lie_across_two_ids_are_no_id(tmp_path: Path):
     assert index_of(tmp_path / "three", [first, second, across]).find(across) == 2
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index is small enough to be read while somebody waits."""
+    monkeypatch.setattr(indexes, "QUESTION_BYTES", 0)
+
+
+@pytest.mark.usefixtures("unhurried")
 def test_an_index_that_is_asked_often_is_kept_in_memory(tmp_path: Path, reads: Counter[str]):
     """What the system forgets of it in a minute, a save would wait for, in several places."""
     ids = sorted(hashlib.sha1(bytes([number % 256, number // 256])).digest() for number in range(1000))
@@ -115,6 +122,24 @@ def test_an_index_that_is_asked_often_is_kept_in_memory(tmp_path: Path, reads: C
     assert not reads
 
 
+def test_an_index_is_read_at_once_where_all_questions_so_far_took_as_long(
+    tmp_path: Path, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Hundreds of files in one save ask it a thousand times; one file does not wait for megabytes."""
+    monkeypatch.setattr(indexes, "QUESTION_BYTES", 100)
+    ids = sorted(hashlib.sha1(bytes([number])).digest() for number in range(256))
+    index = index_of(tmp_path / "some", ids)
+    enough = -(-os.path.getsize(tmp_path / "some") // 100)
+    for number in range(enough - 1):
+        assert index.find(ids[number]) == number
+    assert reads.total() >= enough - 1
+    index.find(ids[0])
+    reads.clear()
+    assert [index.find(oid) for oid in ids] == list(range(256))
+    assert not reads
+
+
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("why", ["too large", "cut off"])
 def test_an_index_that_is_not_kept_is_read_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
@@ -135,6 +160,7 @@ def test_an_index_that_is_not_kept_is_read_as_before(
     assert [index.find(oid) for oid in ids] == list(range(100))
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_store_keeps_its_large_index_once_nobody_waits(tmp_path: Path):
     """After some saves, or questions, and at no other time than when a save is settled."""
     with Project(tmp_path) as project:
