@@ -34,10 +34,18 @@ check: $(READY)  ## the tests alone; ARGS="-k name" picks some
 
 test: lint check  ## everything that must pass: lint, types, import rules, tests
 
+# Measured is what users have: without the packages of the tests, some of which others load as soon as they are there.
+USERS := $(VENV)/users
+
+$(USERS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(USERS)
+	$(USERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
 # FILES=10000 sets the size of the tree, ONLY="P1 P5" picks figures, SIZES="1000 10000" other trees for the plot,
 # MILLION=1 adds one of 1,000,000 files, which takes an hour.
-bench: $(READY)  ## measure beside git and other peers, write bench/RESULTS.md, results.json and growth.svg
-	@$(BIN)/python -m bench --only '$(ONLY)' $(if $(FILES),--files $(FILES)) \
+bench: $(USERS)/.ready  ## measure beside git and other peers, write bench/RESULTS.md, results.json and growth.svg
+	@$(USERS)/bin/python -m bench --only '$(ONLY)' $(if $(FILES),--files $(FILES)) \
 	  $(if $(SIZES),--sizes '$(SIZES)') $(if $(MILLION),--million)
 
 # ONLY="kill-save damage" picks campaigns, ROUND=17 one round, MINUTES=60 and ROUNDS=100 bound it, FRESH=1 begins anew.

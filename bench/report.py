@@ -18,11 +18,11 @@ _METHOD = (
     "The load of a row is that of the minute before it was begun; the run itself adds about 1. "
     "Stolen is the part of what was wanted of the processors that others on the same host got while the figure was "
     "measured; a start and a first snapshot, which keep all of them busy, suffer most. Both sides of a row were "
-    "measured in the same run, in turns, on the same tree, ours through the client and a daemon. Medians, unless "
-    "said otherwise; in brackets the smallest and the largest of all n repetitions, of which none is left out. The "
-    "samples are in `results.json`. What Backtrail acknowledges is on the disk; most peers leave that to the system. "
-    "Before a peer's turn Backtrail rests for 20 ms, in which it does what it leaves until nobody waits, such as the "
-    "rest of a save's syncs; the last row of P1 is without such rests."
+    "measured in the same run, in turns, on the same tree, ours through the client and a daemon, installed as users "
+    "install it. Medians, unless said otherwise; in brackets the smallest and the largest of all n repetitions, of "
+    "which none is left out. The samples are in `results.json`. What Backtrail acknowledges is on the disk; most peers "
+    "leave that to the system. Before a peer's turn Backtrail rests for 20 ms, in which it does what it leaves until "
+    "nobody waits, such as the rest of a save's syncs; the last row of P1 is without such rests."
 )
 _UNREACHED = "**not reached**"
 

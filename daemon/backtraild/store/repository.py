@@ -3,7 +3,7 @@
 import contextlib
 import os
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -22,9 +22,9 @@ from backtraild.store.objects import EMPTY_TREE, ObjectType
 from backtraild.store.pack import PackWriter
 from backtraild.store.packing import Packing, Room
 from backtraild.store.pins import Pins
-from backtraild.store.pledges import Pledged
 from backtraild.store.reader import Objects
 from backtraild.store.refs import CHECKPOINTS, Refs, numbers_among
+from backtraild.store.settling import Settling, redeem
 from backtraild.store.turnover import Turnover
 
 DECODED_BYTES = 1024 * 1024  # of commits; what is made of them takes about four times as much
@@ -37,7 +37,6 @@ class Store:
         """Open a repository that `create` made."""
         self.git_dir = git_dir
         self._newest_tree: tuple[int, str] | None = None
-        self._has_trash = False
         self._decoded: Kept[str, Checkpoint] = Kept(DECODED_BYTES)
         self._pack_folder = os.path.join(git_dir, "objects", "pack")
         if not os.path.isdir(self._pack_folder):
@@ -50,15 +49,17 @@ class Store:
             self._spare = Spare(os.path.join(git_dir, "spare"))
             self._packing = Packing(git_dir, self._pack_folder, self.objects)
             self._refs = Refs(git_dir, self._packing.use)
-            self._spare.spent_on(lambda: self._redeem(pledged))
+            self._spare.spent_on(lambda: redeem(self._refs, pledged))
             self.named = NamedTrees(git_dir, self.objects, self._refs, self._packing)
             turnover = Turnover(git_dir, self._pack_folder, self._packing, self.objects, self._refs)
+            self._settling = Settling(self._packing, self._refs, self.objects, turnover.sweep_soon)
             self.numbers = sorted(numbers_among(self._refs.names(CHECKPOINTS)))
             self._pins = Pins(self._refs)
             self._numbering = Numbering(self._refs, self._packing, self.objects, self.newest or 0)
         self._begin_upkeep, self.end_upkeep = turnover.begin, turnover.end
         self.abandon_upkeep, self.trash = turnover.abandon, turnover.trash
         self.sweep, self.sweep_soon = turnover.sweep, turnover.sweep_soon
+        self.settle, self.sweep_when_settled = self._settling.settle, self._settling.sweep_when_settled
         self._keep_spare()
         self.sweep_soon()  # what the last daemon did not come to
 
@@ -151,31 +152,11 @@ class Store:
         self.settle()
         return self._begin_upkeep()
 
-    def settle(self, is_asked: Callable[[], bool] = lambda: False) -> None:
-        """Do what no answer waits for: make durable what would be made again after a power cut, and sweep.
-
-        Once somebody asks for something, the rest is left for the next time.
-        """
-        with failing("written"):
-            for _ in self._settling():
-                if is_asked():
-                    return
-            self._packing.redeem()
-        if self._has_trash:
-            self._has_trash = False
-            self.sweep_soon()
-        if not is_asked():  # it may read many megabytes
-            self.objects.take_at_hand()
-
     def close(self) -> None:
         """Let go of the packs, and leave nothing behind that was made ahead."""
         self._packing.discard_blanks()
         self._refs.discard_blanks()
         self.objects.close()
-
-    def sweep_when_settled(self) -> None:
-        """There are files that nobody needs any more; nor does anybody wait until they are gone."""
-        self._has_trash = True
 
     def commit_of(self, number: int) -> str | None:
         """The commit that a checkpoint's ref holds; None where it is missing or damaged."""
@@ -242,7 +223,7 @@ class Store:
         content = record.encode(number, tree, draft)
         with failing("written"):
             if self._packing.has_many_pledges:
-                self._settle()
+                self._settling.make_durable()
             commit_id = pack.add(ObjectType.COMMIT, content, is_new=True).hex()
             ref = self._refs.prepare(f"{CHECKPOINTS}/{number}", commit_id)
             try:
@@ -268,7 +249,7 @@ class Store:
             self._require(number)
         going = set(numbers)
         with failing("changed"):
-            self._settle(for_good=True)  # no power cut may bring them back
+            self._settling.make_durable(for_good=True)  # no power cut may bring them back
             try:
                 self._spare.spent_on(lambda: self._let_go(going))
             except BaseException:  # it may have failed half-way
@@ -338,26 +319,6 @@ class Store:
             yield
         finally:
             self._keep_spare()
-
-    def _settle(self, *, for_good: bool = False) -> None:
-        for _ in self._settling():
-            pass  # whoever waits, waits for all of it
-        self._packing.redeem(for_good=for_good)
-
-    def _settling(self) -> Iterator[None]:
-        yield from self._packing.settling()
-        yield from self._refs.settling()
-
-    def _redeem(self, found: Sequence[Pledged]) -> None:
-        """Have checkpoints be durable in every respect that a power cut or a kill found pledged."""
-        for number, commit_id in (item for each in found for item in each.checkpoints.items()):
-            name = f"{CHECKPOINTS}/{number}"
-            if self._refs.read(name) in (None, commit_id):
-                self._refs.confirm(name, commit_id)
-        for _ in self._refs.settling():
-            pass  # nobody can ask for anything yet
-        for each in found:
-            os.unlink(each.path)
 
     def _let_go(self, going: set[int]) -> None:
         self._numbering.outlive(going)
