@@ -6,6 +6,7 @@ before it is durable.
 
 from backtraild.store import trees
 from backtraild.store.comparisons import Comparisons
+from backtraild.store.deflating import pack_blob
 from backtraild.store.describe import describe, measure, pairs, summary
 from backtraild.store.expecting import expect_folders
 from backtraild.store.failing import failing
@@ -13,7 +14,7 @@ from backtraild.store.kept import Kept
 from backtraild.store.mending import QUARANTINE, Mended
 from backtraild.store.named import NamedTrees
 from backtraild.store.objects import EMPTY_TREE, ObjectType, decode_tree, object_id
-from backtraild.store.pack import PackWriter, pack_blob
+from backtraild.store.pack import PackWriter
 from backtraild.store.patch import MAX_COMPARED_BYTES, ContentSource, Pair, edits, patch_text, restrict
 from backtraild.store.pending import PendingContent
 from backtraild.store.reader import Objects

@@ -10,29 +10,23 @@ import contextlib
 import hashlib
 import os
 import struct
-import zlib
 from array import array
 from collections.abc import Callable, Iterator, KeysView
-from types import ModuleType
 from typing import NamedTuple
 
 from backtraild import durable
 from backtraild.blanks import Blanks
 from backtraild.model import ContentMoved, ObjectId, Packed
+from backtraild.store.deflating import COMPRESSION_LEVEL, deflate, packed
 from backtraild.store.indexes import SMALL_PACK
 from backtraild.store.indexing import encode_sorted
 from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
-from backtraild.store.text import count_text_lines
 
-deflate: ModuleType
-try:
-    from isal import isal_zlib as deflate
-except ImportError:  # no wheel for this machine: the standard library does the same, slower
-    deflate = zlib
-
-COMPRESSION_LEVEL = 1
 SPILL_SIZE = 4 * 1024 * 1024
+# Somebody waits for a checkpoint of a file or two. To deflate its few objects takes a tenth of that time, and saves a
+# block of the disk or two until it is merged with others, and all of them are deflated.
+AS_IT_IS_BYTES = 16 * 1024
 
 _HEADER = struct.Struct(">4sII")
 _NO_LINES = -1
@@ -88,7 +82,8 @@ class PackWriter:
         """Add an object that is in memory. Of one that is new it need not be found out whether the store has it."""
         oid = object_id(kind, content)
         if not (oid in self._places if is_new else self._has(oid)):
-            self._append(_packed(kind, oid, content))
+            is_small = self._position() + len(content) <= AS_IT_IS_BYTES
+            self._append(packed(kind, oid, content, as_it_is=is_small))
         return oid
 
     def add_packed(self, packed: Packed) -> None:
@@ -323,17 +318,6 @@ class PackWriter:
         for offset in range(0, self._spilled, SPILL_SIZE):
             digest.update(os.pread(self._descriptor, SPILL_SIZE, offset))
         return digest.digest()
-
-
-def pack_blob(content: bytes) -> Packed:
-    """A file's content as a pack will hold it."""
-    return _packed(ObjectType.BLOB, object_id(ObjectType.BLOB, content), content)
-
-
-def _packed(kind: ObjectType, oid: ObjectId, content: bytes) -> Packed:
-    packed = encode_header(kind, len(content)) + deflate.compress(content, COMPRESSION_LEVEL)
-    lines = count_text_lines(content) if kind is ObjectType.BLOB else None
-    return Packed(oid, len(content), lines, deflate.crc32(packed), packed)
 
 
 def _hash_stream(size: int, chunks: Iterator[bytes]) -> tuple[ObjectId, int]:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from backtraild.model import ObjectId
 from backtraild.store import stream
+from backtraild.store.deflating import deflate
 from backtraild.store.delta import apply_delta, result_size
 from backtraild.store.indexes import File, Finder, Place
 from backtraild.store.kept import Kept
 from backtraild.store.objects import ID_LENGTH
-from backtraild.store.pack import deflate
 from backtraild.store.packed import decode_header
 
 # What reading damaged bytes can raise.

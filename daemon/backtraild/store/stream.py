@@ -3,8 +3,8 @@
 import zlib
 from collections.abc import Iterator
 
+from backtraild.store.deflating import deflate
 from backtraild.store.indexes import File
-from backtraild.store.pack import deflate
 
 PIECE = 1024 * 1024
 SMALL = 4096  # what is smaller is inflated before the quicker of both has begun

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backtraild.model import FILE_MODE, ContentMoved, Entry
-from backtraild.store import pack, packed
+from backtraild.store import deflating, pack, packed
 from backtraild.store.objects import ObjectType, encode_tree, object_id
 from backtraild.store.pack import PackWriter
 from support.disk import fsck
@@ -303,3 +303,31 @@ def test_memory_does_not_follow_the_size_of_a_file(tmp_path: Path, repository: P
     oid, megabytes = done.stdout.split()
     assert oid == git("hash-object", "--no-filters", big).decode().strip()
     assert int(megabytes) < 120
+
+
+def test_the_first_bytes_of_a_pack_are_left_as_they_are_and_all_others_deflated(
+    repository: Path, writer: PackWriter, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever saves a file waits for it; whoever saves ten thousand would wait for a disk full of them."""
+    monkeypatch.setattr(pack, "AS_IT_IS_BYTES", 2_500)
+    contents = [b"", b"a" * 1_000, b"b" * 1_000, b"c" * 1_000, b"d"]
+    for content in contents:
+        writer.add(ObjectType.BLOB, content)
+    writer.finish()
+    (path,) = (path for path in pack_files(repository) if path.suffix == ".pack")
+    written = path.read_bytes()
+    assert [b"%c" % sign * 1_000 in written for sign in b"abc"] == [True, True, False]
+    assert_git_accepts(repository, git)
+    assert objects_in(repository, git) == {
+        object_id(ObjectType.BLOB, content): content for content in contents
+    }
+
+
+@given(st.binary(max_size=0xFFFF))
+def test_what_is_left_as_it_is_can_be_inflated_by_everybody(content: bytes) -> None:
+    """git, libgit2 and our own reader know nothing of it."""
+    made = deflating.packed(ObjectType.BLOB, bytes(20), content, as_it_is=True)
+    *_, used = packed.decode_header(made.content)
+    for library in (zlib, deflating.deflate):
+        assert library.decompress(made.content[used:]) == content
+    assert made.checksum == zlib.crc32(made.content)
