@@ -102,8 +102,8 @@ def test_no_chain_of_deltas_is_longer_than_gits(store: Store, git_dir: str) -> N
 
 def test_a_first_pack_becomes_small_with_the_first_merge(store: Store, git_dir: str) -> None:
     """A baseline is written in haste, however large it is; once it is small it is left alone."""
-    files = {b"copy%d/module.py" % n: b"".join([b"copy %d\n" % n, *LINES]) for n in range(120)}
-    expected = {save(store, files).number: files} | edit(store, 2, b"copy3/module.py")
+    files = {b"lib/copy%d/module.py" % n: b"".join([b"copy %d\n" % n, *LINES]) for n in range(60)}
+    expected = {save(store, files).number: files} | edit(store, 2, b"lib/copy3/module.py")
     tidy_up(store)
     assert len(list(Path(git_dir).glob("objects/pack/*.pack"))) == 1
     assert whole(git_dir, "blob") <= 3
