@@ -1,16 +1,22 @@
-"""Everything the daemon does, for whoever asks: an embedding program, tests, and the socket server."""
+"""Everything the daemon does, for whoever asks: an embedding program, tests, and the socket server.
+
+What is done once in a while, and by git, is loaded when it is first asked for: a start need not wait for it.
+"""
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from backtrail.errors import BacktrailError
 from backtraild import chronicle, formats, stores
-from backtraild.branching import BranchResult, branch
 from backtraild.forking import Forking
-from backtraild.mirroring import Mirroring, mirror
 from backtraild.model import Checkpoint, Event
 from backtraild.timeline import Timeline, TimelineQuery
 from backtraild.workspace import Verification, verify
+
+if TYPE_CHECKING:
+    from backtraild.branching import BranchResult
+    from backtraild.mirroring import Mirroring
 
 _log = logging.getLogger(__name__)
 
@@ -34,8 +40,10 @@ class Service(Forking):
 
     def branch(
         self, workspace: str, checkpoint: str, name: str, *, force: bool = False
-    ) -> tuple[Checkpoint, BranchResult]:
+    ) -> "tuple[Checkpoint, BranchResult]":
         """A branch with a checkpoint's files in the user's own repository; git runs in the caller's thread."""
+        from backtraild.branching import branch
+
         entry, git_dir = self.entry(workspace), str(self.store(workspace) / "repo.git")
         found = self.ask(workspace, lambda keeper: keeper.workspace.history.find(checkpoint))
         patterns = entry.config.exclude_patterns
@@ -72,8 +80,10 @@ class Service(Forking):
         dry_run: bool = False,
         delete: bool = False,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Mirroring:
+    ) -> "Mirroring":
         """Copy a store to a repository elsewhere, in the caller's thread: the worker goes on in the meantime."""
+        from backtraild.mirroring import mirror
+
         git_dir = str(self.store(workspace) / "repo.git")
         return mirror(git_dir, remote, dry_run=dry_run, delete=delete, stop=stop)
 
