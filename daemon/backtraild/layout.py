@@ -23,8 +23,8 @@ _LOOKS = (Struct("<22xIqqI"), Struct("<24xqqqQ"))
 # Of a folder that was listed: inode, mtime, ctime, and a checksum of the names that had rows. Behind that stand what
 # proves that nothing in it has changed, and the other names.
 _LISTED = Struct("<QQQI")
-_PROOF_BYTES = 16
-_NO_PROOF = bytes(_PROOF_BYTES)
+PROOF_BYTES = 16
+_NO_PROOF = bytes(PROOF_BYTES)
 # Of listings; those that were laid out in another way have other checksums.
 _FORM = 2
 _ANY_64_BITS = 2**64 - 1
@@ -34,7 +34,7 @@ Look = tuple[int, int, int, int]
 _HEAD_AT = CHECKSUM.size
 _ROWS_AT = _HEAD_AT + HEAD.size
 _PROOF_AT = _HEAD_AT + _LISTED.size
-_OTHERS_AT = _PROOF_AT + _PROOF_BYTES
+_OTHERS_AT = _PROOF_AT + PROOF_BYTES
 
 
 def opened(key: bytes, bundle: bytes) -> tuple[int, bytes, list[bytes]]:

@@ -30,6 +30,7 @@ class Scouts:
         self._planned = dict(party.plan)  # how many stretches there are of which workspace
         self._found: dict[str, dict[int, bytes]] = {workspace: {} for workspace in self._planned}
         self._are_back = False
+        os.close(party.held_back)
         # A scout at a disk that does not answer can't even be killed; nobody waits for it.
         self._thread = threading.Thread(target=self._gather, name="scouts", daemon=True)
         self._thread.start()

@@ -3,6 +3,9 @@
 Stretches of folders lie in a pipe, out of which each takes the next one, so that they come to an end together. What
 they find they write into a file, each into a region of its own, and tell through another pipe where it lies: nobody
 waits for the daemon to read.
+
+The last of several waits until the daemon has loaded its modules. Until then there is a processor for each of the
+others and one for the daemon, which else would share one, and still have much to do when all scouts are back.
 """
 
 import contextlib
@@ -23,9 +26,6 @@ from backtraild.scouts.looking import look
 from backtraild.scouts.sights import Sights
 
 MOST_SCOUTS = 4
-# Behind the daemon: it has a processor to itself while it loads its modules, and they have both when it waits for them.
-# Side by side it would get half of one, and what it has to do in the end would begin later.
-_NICENESS = 10
 
 FINDING = Struct("<IIqq")  # an errand, a stretch of it, and where in the file lies what was found there
 
@@ -40,6 +40,7 @@ class Party(NamedTuple):
     queue: int  # of the kernel's events
     findings: int
     told: int
+    held_back: int  # closed when the last of them shall set out
     plan: list[tuple[str, int]]  # the workspace of each errand, and how many stretches it has
 
 
@@ -52,6 +53,8 @@ class _Base(NamedTuple):
     telling: int
     jobs: int
     giving: int
+    waiting: int  # ends when nobody is held back any more
+    held_back: int
     daemon: int  # the process without which nobody waits for them
 
 
@@ -71,12 +74,15 @@ def send_out(registry: str, stores: str) -> Party | None:
         return None
     _give(base.giving, found)
     count = min(MOST_SCOUTS, len(os.sched_getaffinity(0)))
-    processes = [process for region in range(count) if (process := _sent(base, region, found))]
-    os.close(base.telling)
-    os.close(base.jobs)
-    os.close(base.giving)
+    processes = [
+        process
+        for region in range(count)
+        if (process := _sent(base, region, found, is_held_back=0 < region == count - 1))
+    ]
+    for descriptor in (base.telling, base.jobs, base.giving, base.waiting):
+        os.close(descriptor)
     plan = [(errand.workspace, len(errand.stretches)) for errand in found]
-    return Party(processes, base.queue, base.findings, base.told, plan)
+    return Party(processes, base.queue, base.findings, base.told, base.held_back, plan)
 
 
 def _set_up() -> _Base:
@@ -88,9 +94,10 @@ def _set_up() -> _Base:
 
         queue, findings = keep(kernel.open_queue()), keep(os.memfd_create("findings"))
         told, telling = map(keep, os.pipe())
-        jobs, giving = os.pipe()
+        jobs, giving = map(keep, os.pipe())
+        waiting, held_back = os.pipe()
         opened.pop_all()
-    return _Base(queue, findings, told, telling, jobs, giving, os.getpid())
+    return _Base(queue, findings, told, telling, jobs, giving, waiting, held_back, os.getpid())
 
 
 def _give(giving: int, found: list[Errand]) -> None:
@@ -98,23 +105,24 @@ def _give(giving: int, found: list[Errand]) -> None:
         os.write(giving, b"".join([_JOB.pack(number, stretch) for stretch in range(len(errand.stretches))]))
 
 
-def _sent(base: _Base, region: int, found: list[Errand]) -> int | None:
+def _sent(base: _Base, region: int, found: list[Errand], *, is_held_back: bool) -> int | None:
     """A new process that does nothing but scouting; None where the system allows no more."""
     try:
         process = os.fork()
     except OSError:
         return None
-    return process if process else _work_as_scout(base, region, found)
+    return process if process else _work_as_scout(base, region, found, is_held_back=is_held_back)
 
 
-def _work_as_scout(base: _Base, region: int, found: list[Errand]) -> NoReturn:
+def _work_as_scout(base: _Base, region: int, found: list[Errand], *, is_held_back: bool) -> NoReturn:
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.nice(_NICENESS)
         gc.disable()  # it ends before there is much to collect
         os.close(base.giving)  # who gives no more jobs must be known to have ended
-        _close_all_but(base.queue, base.findings, base.telling, base.jobs)
+        _close_all_but(base.queue, base.findings, base.telling, base.jobs, base.waiting)
+        if is_held_back:
+            os.read(base.waiting, 1)  # nothing is ever written there
         _scout(base, region, found)
         status = 0
     except Exception as error:  # without all that was to be found there is no report

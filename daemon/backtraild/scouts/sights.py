@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from backtraild.layout import PROOF_BYTES
+
 try:  # behind `hashlib`, which loads OpenSSL first, for as long as it takes to look at a thousand files
     from _blake2 import blake2b
 except ImportError:
@@ -17,7 +19,6 @@ except ImportError:
 
 # With more files at once, as in a folder of thousands, each is looked at by itself.
 MOST = 8192
-PROOF_BYTES = 16
 
 # A `struct stat` in words of eight bytes, as both of these have it. Those that tell a changed file from an unchanged
 # one: its inode, its size, and the seconds and nanoseconds of its last modification and its last change.

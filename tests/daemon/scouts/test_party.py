@@ -138,6 +138,34 @@ def test_when_the_daemon_is_killed_its_lock_is_free_at_once_and_scouts_end_soon(
         eventually(lambda: not Path(f"/proc/{scout}").exists() or _is_zombie(scout))
 
 
+_HELD_BACK = """
+import os, sys
+from backtraild.scouts import errand, party
+
+folder = sys.argv[1]
+errand.LEAST_BUNDLES = errand.BUNDLES_IN_A_STRETCH = 1
+os.sched_getaffinity = lambda _: set(range(int(sys.argv[2])))
+sent = party.send_out(folder + "/list.json", folder + "/stores")
+*first, last = sent.processes
+for process in first:
+    os.waitpid(process, 0)
+print(len(sent.processes), os.waitpid(last, os.WNOHANG) == (0, 0) if first else "", flush=True)
+os.close(sent.held_back)
+print(os.waitpid(last, 0)[1], len(os.read(sent.told, 65536)) // party.FINDING.size)
+"""
+
+
+@pytest.mark.parametrize("processors", [1, 2, 4])
+def test_the_last_of_several_scouts_waits_until_the_daemon_has_loaded_its_modules(
+    listed: Path, processors: int
+) -> None:
+    """Three processes on two processors would leave it half of one. A single scout never waits."""
+    arguments = [sys.executable, "-c", _HELD_BACK, str(listed), str(processors)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    held_back = "True" if processors > 1 else ""
+    assert done.stdout.split() == [str(processors), *held_back.split(), "0", "5"]
+
+
 def _is_free(path: Path) -> bool:
     with open(path) as lock, contextlib.suppress(BlockingIOError):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
