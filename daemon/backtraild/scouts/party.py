@@ -119,7 +119,8 @@ def _work_as_scout(base: _Base, region: int, found: list[Errand], *, is_held_bac
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         gc.disable()  # it ends before there is much to collect
-        os.close(base.giving)  # who gives no more jobs must be known to have ended
+        for others in (base.giving, base.held_back):  # when those end, it must be known
+            os.close(others)
         _close_all_but(base.queue, base.findings, base.telling, base.jobs, base.waiting)
         if is_held_back:
             os.read(base.waiting, 1)  # nothing is ever written there

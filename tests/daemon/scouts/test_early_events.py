@@ -33,7 +33,8 @@ class Early:
         }
         told, self._telling = os.pipe()
         findings = os.memfd_create("findings")
-        self.scouts = Scouts(Party([], queue, findings, told, [(WORKSPACE, 1)]))
+        nobody = os.dup(findings)  # is held back
+        self.scouts = Scouts(Party([], queue, findings, told, nobody, [(WORKSPACE, 1)]))
         self.hub = InotifyHub(str(folder / "cookies"), self.scouts)
         self.dirt = Dirt()
 
