@@ -23,7 +23,7 @@ from backtraild.scouts.sights import Sights
 
 _QUERY = "SELECT folder, bundle FROM files WHERE folder >= ? AND folder < ? ORDER BY folder, first"
 _HAS_ROWS = "SELECT EXISTS (SELECT 1 FROM files WHERE folder = ?)"
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _RULING = frozenset(IGNORE_FILES)
 
 _look_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
@@ -41,13 +41,12 @@ class Found(NamedTuple):
 
 
 class _Visit(NamedTuple):
-    """A folder that was looked at as a whole."""
+    """A folder that is watched, and is to be compared here."""
 
     key: bytes
     number: int  # of its watch
     bundles: list[bytes]
     names: list[bytes]  # that have rows
-    taken: slice | None  # its sights; None where they could not be taken
 
 
 def look(
@@ -63,11 +62,11 @@ def look(
     Raises OSError where a folder can't be watched, sqlite3.Error and ValueError where the table can't be read.
     """
     found = Found([], [], [], [], [], listings.made)
-    visits = _visits(root, connection, stretch, queue, sights, found)
-    sights.gather()
-    for visit in visits:
-        key, _, bundles, names, taken = visit
-        proof = taken and sights.proof(taken, bundles)
+    os.chdir(root)  # paths are short from there, and lead to no other folder that may be put into its place
+    visits = _visits(connection, stretch, queue, found)
+    proofs = sights.proofs([(key[1:], names, bundles) for key, _, bundles, names in visits])
+    for visit, proof in zip(visits, proofs, strict=True):
+        key, _, _, names = visit
         others = proof and listings.proven_others(key, proof)
         if others is None:
             _compare(root, visit, queue, proof, found, listings)
@@ -78,37 +77,25 @@ def look(
     return found
 
 
-class _NotThere(Exception):
-    """A folder is gone, closed to us, or no folder any more."""
-
-
-def _visits(
-    root: bytes,
-    connection: sqlite3.Connection,
-    stretch: Stretch,
-    queue: int,
-    sights: Sights,
-    found: Found,
-) -> list[_Visit]:
-    """Go to all folders, have them watched, and look at the files of those that are to be compared here."""
-    sights.clear()
+def _visits(connection: sqlite3.Connection, stretch: Stretch, queue: int, found: Found) -> list[_Visit]:
+    """Have all folders watched; those that are to be compared here."""
     rows: dict[bytes, list[bytes]] = {}
     for key, bundle in connection.execute(_QUERY, stretch):
         rows.setdefault(key, []).append(bundle)
     visits: list[_Visit] = []
     for key in _with_parents(rows):
-        try:
-            number = _enter(root, key, queue)
-        except _NotThere:
-            found.differing.append(key[1:-1])
+        folder = key[1:-1]
+        number = kernel.watch(queue, folder or b".")
+        if number is None:
+            found.differing.append(folder)
             continue
-        found.folders.append(key[1:-1])
+        found.folders.append(folder)
         found.numbers.append(number)
         bundles = rows.get(key)
         if bundles is None and _has_rows_elsewhere(connection, stretch, key):
             continue  # and is compared there
         names = [name for bundle in bundles or () for name in layout.names_in(bundle)]
-        visits.append(_Visit(key, number, bundles or [], names, sights.take([b".", *names])))
+        visits.append(_Visit(key, number, bundles or [], names))
     return visits
 
 
@@ -130,23 +117,6 @@ def _with_parents(keys: Iterable[bytes]) -> list[bytes]:
     return list(met)
 
 
-def _enter(root: bytes, key: bytes, queue: int) -> int:
-    """Go to a folder and have it watched; the number of the watch."""
-    try:
-        # Behind a slash, a symlink would be followed. The other names of the path have turns of their own.
-        descriptor = os.open(root + key[:-1], _FOLDER_FLAGS)
-    except OSError as error:
-        raise _NotThere from error
-    try:
-        os.fchdir(descriptor)  # from there, names need no path
-    finally:
-        os.close(descriptor)
-    try:
-        return kernel.watch(queue, b".")
-    except FileNotFoundError as error:
-        raise _NotThere from error
-
-
 def _compare(
     root: bytes, visit: _Visit, queue: int, proof: bytes | None, found: Found, listings: Listings
 ) -> None:
@@ -154,15 +124,25 @@ def _compare(
     folder = visit.key[1:]
     names, known = _rows(visit)
     try:
-        if _enter(root, visit.key, queue) != visit.number:
+        _enter(root + visit.key[:-1])
+        if kernel.watch(queue, b".") != visit.number:
             found.differing.append(folder[:-1])  # another one was put into its place
         differing = _differing(names, known)
         others = listings.others(visit.key, names, None if differing else proof)
-    except (_NotThere, OSError):  # gone or closed in this moment
+    except OSError:  # gone or closed in this moment
         found.differing.append(folder[:-1])
         return
     found.differing.extend([folder + name for name in differing])
     found.others.extend([folder + name for name in others])
+
+
+def _enter(folder: bytes) -> None:
+    """Go to a folder: from there, names need no path, however long that is."""
+    descriptor = os.open(folder, _FOLDER_FLAGS)
+    try:
+        os.fchdir(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _rows(visit: _Visit) -> tuple[list[bytes], list[Look]]:

@@ -17,76 +17,97 @@ try:  # behind `hashlib`, which loads OpenSSL first, for as long as it takes to 
 except ImportError:
     from hashlib import blake2b
 
-# With more files at once, as in a folder of thousands, each is looked at by itself.
-MOST = 8192
+# With more files at once, as in folders of very many, each is looked at by itself.
+MOST = 65_536
 
 # A `struct stat` in words of eight bytes, as both of these have it. Those that tell a changed file from an unchanged
 # one: its inode, its size, and the seconds and nanoseconds of its last modification and its last change.
 _MACHINES = ("x86_64", "aarch64")
 _WORDS = 18
+_STAT_BYTES = 8 * _WORDS
 _TELLING = (1, 6, 11, 12, 13, 14)
 _TOLD_BYTES = 8 * len(_TELLING)
 
 
+# A folder to be looked at: what stands before its names in a path, the names that have rows, and these rows.
+Shown = tuple[bytes, list[bytes], list[bytes]]
+
+
 class Sights:
-    """Room for some thousands of them, used again and again."""
+    """Room for those of a stretch of folders, used again and again."""
 
     def __init__(self) -> None:
-        self._room = ctypes.create_string_buffer(8 * _WORDS * MOST)
-        self._words = memoryview(self._room).cast("B").cast("Q")
-        self._places: list[Any] = []  # for one file each, as the system is told where to write
-        self._taken = 0
-        self._told = memoryview(bytearray(_TOLD_BYTES * MOST))
+        self._room = bytearray()
+        self._told = bytearray()
         self._lstat = _lstat()
         if not self._is_understood():
             self._lstat = None
 
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._taken = 0
+    def proofs(self, folders: Iterable[Shown]) -> list[bytes | None]:
+        """For each folder what no other sights of it and its files have, beside no other rows.
 
-    def take(self, names: list[bytes]) -> slice | None:
-        """Look at these in the present folder; where in here that is. None if one is gone, or there is no room."""
-        first, end = self._taken, self._taken + len(names)
-        if self._lstat is None or end > MOST:
-            return None
-        while len(self._places) < end:
-            self._places.append(
-                (ctypes.c_uint64 * _WORDS).from_buffer(self._room, 8 * _WORDS * len(self._places))
-            )
-        if any(map(self._lstat, names, self._places[first:end])):
-            return None
-        self._taken = end
-        return slice(first, end)
+        None where one of them is gone, or where there can be no proof. Paths lead on from the present folder.
+        """
+        paths: list[bytes] = []
+        parts: list[tuple[int, int, list[bytes]]] = []
+        for ahead, names, rows in folders:
+            first = len(paths)
+            paths.append(ahead[:-1] or b".")
+            paths += [ahead + name for name in names]
+            parts.append((first, len(paths), rows))
+        answers = self._taken(paths)
+        if answers is None:
+            return [None] * len(parts)
+        told = self._gathered(len(paths))
+        are_there = not any(answers)
+        return [
+            _proof(told[first * _TOLD_BYTES : end * _TOLD_BYTES], rows)
+            if are_there or not any(answers[first:end])
+            else None
+            for first, end, rows in parts
+        ]
 
-    def gather(self) -> None:
-        """Put together what tells of all that were taken."""
-        told, end = self._told.cast("Q"), self._taken
+    def _taken(self, paths: list[bytes]) -> list[int] | None:
+        """Look at all of these; what the system answered for each. None if it can't be asked for so many."""
+        if self._lstat is None or len(paths) > MOST:
+            return None
+        size = _STAT_BYTES * len(paths)
+        if size > len(self._room):
+            self._room, self._told = bytearray(size), bytearray(_TOLD_BYTES * len(paths))
+        place = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
+        return list(map(self._lstat, paths, range(place, place + size, _STAT_BYTES)))
+
+    def _gathered(self, count: int) -> memoryview:
+        """What tells of them."""
+        words, told = memoryview(self._room).cast("Q"), memoryview(self._told)
+        numbers = told.cast("Q")
         for place, word in enumerate(_TELLING):
-            told[place : end * len(_TELLING) : len(_TELLING)] = self._words[word : end * _WORDS : _WORDS]
-
-    def proof(self, taken: slice, rows: Iterable[bytes]) -> bytes:
-        """What no other sights have beside no other rows. They have been gathered."""
-        told = self._told[taken.start * _TOLD_BYTES : taken.stop * _TOLD_BYTES]
-        digest = blake2b(told, digest_size=PROOF_BYTES)
-        for row in rows:
-            digest.update(row)
-        return digest.digest()
+            numbers[place : count * len(_TELLING) : len(_TELLING)] = words[word : count * _WORDS : _WORDS]
+        return told
 
     def _is_understood(self) -> bool:
         """Does the system write what it is expected to write, where it is expected?"""
-        taken = self.take([b"/"])
-        self.clear()
-        if taken is None:
+        if self._taken([b"/"]) != [0]:
             return False
-        inode, size, *times = (self._words[word] for word in _TELLING)
+        inode, size, *times = self._gathered(1)[:_TOLD_BYTES].cast("Q")
         root = os.lstat(b"/")
         expected = (*divmod(root.st_mtime_ns, 10**9), *divmod(root.st_ctime_ns, 10**9))
         return (inode, size, *times) == (root.st_ino, root.st_size, *expected)
+
+
+def _proof(told: memoryview, rows: list[bytes]) -> bytes:
+    digest = blake2b(told, digest_size=PROOF_BYTES)
+    for row in rows:
+        digest.update(row)
+    return digest.digest()
 
 
 def _lstat() -> Any:
     """The system's own; None on a machine where its answer is laid out in another way, or that has none."""
     if sys.platform != "linux" or os.uname().machine not in _MACHINES:
         return None
-    return getattr(ctypes.CDLL(None), "lstat", None)  # the GNU library has it since version 2.33
+    # A scout has one thread: nobody waits for the interpreter while the system looks.
+    found = getattr(ctypes.PyDLL(None), "lstat", None)  # the GNU library has it since version 2.33
+    if found is not None:
+        found.argtypes = ctypes.c_char_p, ctypes.c_void_p
+    return found

@@ -17,8 +17,9 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or Sights()._lstat is None, reason="there is no such call on this system"
 )
 
-NAMES = [b".", b"one", b"two"]
+NAMES = [b"one", b"two"]
 ROWS = [b"a bundle", b"another"]
+HERE = b""
 
 
 @pytest.fixture
@@ -30,15 +31,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def proof(names: list[bytes] = NAMES, rows: list[bytes] = ROWS, before: int = 0) -> bytes:
+def proof(names: list[bytes] = NAMES, rows: list[bytes] = ROWS, before: int = 0) -> bytes | None:
     """Of the present folder, behind so many others that were looked at before it."""
-    seen = Sights()
-    for _ in range(before):
-        assert seen.take(names)
-    taken = seen.take(names)
-    assert taken is not None
-    seen.gather()
-    return seen.proof(taken, rows)
+    *_, found = Sights().proofs([(HERE, names, rows)] * (before + 1))
+    return found
 
 
 def _same_size(at: Path) -> None:
@@ -72,11 +68,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_whatever_changes_takes_the_proof_away(folder: Path, change: Callable[[Path], object]) -> None:
     """What a start takes for unchanged is missed until its next change."""
-    seen, before = Sights(), proof()
+    before = proof()
+    assert before is not None
     change(folder)
-    taken = seen.take(NAMES)
-    seen.gather()
-    assert taken is None or seen.proof(taken, ROWS) != before
+    assert proof() != before
 
 
 def test_it_is_the_same_as_long_as_nothing_changes(folder: Path) -> None:
@@ -93,23 +88,36 @@ def test_other_rows_have_another_proof(folder: Path) -> None:
     """A file that was captured since, or is no longer: its row is what it is compared with."""
     expected = proof()
     assert expected not in {proof(rows=[]), proof(rows=ROWS[:1]), proof(rows=[b"A bundle", b"another"])}
-    assert expected != proof(names=NAMES[:2])
+    assert expected != proof(names=NAMES[:1])
 
 
-def test_what_is_gone_or_too_much_is_looked_at_one_by_one(
+def test_what_is_gone_has_no_proof_and_all_others_have(folder: Path) -> None:
+    """It is looked at one by one; nothing else need be."""
+    gone = (HERE, [b"one", b"gone"], ROWS)
+    whole = (HERE, NAMES, ROWS)
+    assert Sights().proofs([whole, gone, whole]) == [proof(), None, proof()]
+
+
+def test_a_folder_elsewhere_has_the_proof_that_it_has_from_within(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what comes behind it has a proof again."""
+    """Paths lead to it from the workspace's root, and it is the same folder."""
+    expected = proof()
+    monkeypatch.chdir(folder.parent)
+    assert Sights().proofs([(os.fsencode(folder.name) + b"/", NAMES, ROWS)]) == [expected]
+
+
+def test_room_is_made_for_more_and_there_is_no_proof_beyond_a_limit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of a million files would take much memory at once."""
+    expected = proof()
     seen = Sights()
-    assert seen.take([b"one", b"gone"]) is None
-    monkeypatch.setattr(sights, "MOST", 4)
-    assert seen.take(NAMES) is not None
-    assert seen.take(NAMES) is None
-    seen.clear()
-    taken = seen.take(NAMES)
-    seen.gather()
-    assert taken is not None
-    assert seen.proof(taken, ROWS) == proof()
+    for count in (1, 3, 2):
+        assert seen.proofs([(HERE, NAMES, ROWS)] * count) == [expected] * count
+    monkeypatch.setattr(sights, "MOST", 5)
+    assert seen.proofs([(HERE, NAMES, ROWS)] * 2) == [None, None]
+    assert seen.proofs([(HERE, NAMES, ROWS)]) == [expected]
 
 
 @pytest.mark.parametrize("why", ["another machine", "no such call", "another layout"])
@@ -120,7 +128,7 @@ def test_where_the_system_speaks_another_language_nothing_is_proven(
     if why == "another machine":
         monkeypatch.setattr(sights, "_MACHINES", ())
     elif why == "no such call":
-        monkeypatch.setattr(sights.ctypes, "CDLL", lambda _: object())
+        monkeypatch.setattr(sights.ctypes, "PyDLL", lambda _: object())
     else:
         monkeypatch.setattr(sights, "_TELLING", (1, 6, 9, 10, 13, 14))
-    assert Sights().take(NAMES) is None
+    assert proof() is None
