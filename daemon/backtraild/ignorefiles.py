@@ -3,3 +3,4 @@
 GITIGNORE = b".gitignore"
 BACKTRAILIGNORE = b".backtrailignore"
 IGNORE_FILES = (GITIGNORE, BACKTRAILIGNORE)
+IN_THEIR_NAMES = b"ignore"  # and in few others

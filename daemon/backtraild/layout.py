@@ -9,6 +9,11 @@ from os import stat_result
 from struct import Struct
 from zlib import crc32
 
+try:  # behind `hashlib`, which loads OpenSSL first, for as long as it takes to look at a thousand files
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
 TABLE = "state.db"
 VERSION = 4
 
@@ -23,10 +28,10 @@ _LOOKS = (Struct("<22xIqqI"), Struct("<24xqqqQ"))
 # Of a folder that was listed: inode, mtime, ctime, and a checksum of the names that had rows. Behind that stand what
 # proves that nothing in it has changed, and the other names.
 _LISTED = Struct("<QQQI")
-PROOF_BYTES = 16
-_NO_PROOF = bytes(PROOF_BYTES)
-# Of listings; those that were laid out in another way have other checksums.
-_FORM = 2
+_PROOF_BYTES = 16
+_NO_PROOF = bytes(_PROOF_BYTES)
+# Of listings; those that were laid out in another way have other checksums and other proofs.
+_FORM = 3
 _ANY_64_BITS = 2**64 - 1
 
 Look = tuple[int, int, int, int]
@@ -34,7 +39,7 @@ Look = tuple[int, int, int, int]
 _HEAD_AT = CHECKSUM.size
 _ROWS_AT = _HEAD_AT + HEAD.size
 _PROOF_AT = _HEAD_AT + _LISTED.size
-_OTHERS_AT = _PROOF_AT + PROOF_BYTES
+_OTHERS_AT = _PROOF_AT + _PROOF_BYTES
 
 
 def opened(key: bytes, bundle: bytes) -> tuple[int, bytes, list[bytes]]:
@@ -48,33 +53,43 @@ def opened(key: bytes, bundle: bytes) -> tuple[int, bytes, list[bytes]]:
 
 
 def listing(
-    folder: stat_result, names: list[bytes], others: Iterable[bytes], proof: bytes | None = None
+    folder: stat_result,
+    names: list[bytes],
+    others: Iterable[bytes],
+    seen: memoryview | None = None,
+    bundles: Iterable[bytes] = (),
 ) -> bytes:
     """A folder that looked like that had these files with rows in it, and these others.
 
-    Where there is a proof, the files looked as their rows say, too.
+    Where the files looked as their rows say, what was `seen` of them and the folder is the proof of it.
     """
-    content = _listed(folder, names) + (proof or _NO_PROOF) + b"\0".join(others)
+    joined = b"\0".join(others)
+    proof = _NO_PROOF if seen is None else _proof(seen, bundles, joined)
+    content = _listed(folder, names) + proof + joined
     return CHECKSUM.pack(crc32(content, _FORM)) + content
 
 
 def others(kept: bytes, folder: stat_result, names: list[bytes]) -> list[bytes] | None:
     """Those that a listing names, if the folder and the names with rows are still the same. None if they are not."""
-    is_the_same = kept[_HEAD_AT:_PROOF_AT] == _listed(folder, names)
-    return _others(kept) if is_the_same else None
-
-
-def proven_others(kept: bytes, proof: bytes) -> list[bytes] | None:
-    """Those that a listing names, if it was made with the same proof. None if it was not."""
-    return _others(kept) if kept[_PROOF_AT:_OTHERS_AT] == proof else None
-
-
-def _others(kept: bytes) -> list[bytes] | None:
-    """None where the bytes are not those that were written."""
-    if CHECKSUM.pack(crc32(memoryview(kept)[_HEAD_AT:], _FORM)) != kept[:_HEAD_AT]:
+    if kept[_HEAD_AT:_PROOF_AT] != _listed(folder, names):
         return None
+    is_whole = CHECKSUM.pack(crc32(memoryview(kept)[_HEAD_AT:], _FORM)) == kept[:_HEAD_AT]
+    return _split(kept[_OTHERS_AT:]) if is_whole else None
+
+
+def proven_others(kept: bytes, seen: memoryview, bundles: Iterable[bytes]) -> list[bytes] | None:
+    """Those that a listing names, if the same is to be seen beside the same rows. None if it is not."""
     found = kept[_OTHERS_AT:]
-    return found.split(b"\0") if found else []
+    return _split(found) if kept[_PROOF_AT:_OTHERS_AT] == _proof(seen, bundles, found) else None
+
+
+def _proof(seen: memoryview, bundles: Iterable[bytes], others: bytes) -> bytes:
+    """No name has a slash, so it is clear where the others end."""
+    return blake2b(b"".join((others, b"/", seen, *bundles)), digest_size=_PROOF_BYTES).digest()
+
+
+def _split(others: bytes) -> list[bytes]:
+    return others.split(b"\0") if others else []
 
 
 def _listed(folder: stat_result, names: list[bytes]) -> bytes:
@@ -82,10 +97,11 @@ def _listed(folder: stat_result, names: list[bytes]) -> bytes:
     return _LISTED.pack(folder.st_ino, mtime, ctime, crc32(b"\0".join(names)))
 
 
-def names_in(bundle: bytes) -> list[bytes]:
-    """The names of a bundle, which is not checked here."""
+def names_in(bundle: bytes, ahead: bytes = b"") -> list[bytes]:
+    """The names of a bundle, which is not checked here, each with the same ahead of it."""
     form, count = HEAD.unpack_from(bundle, _HEAD_AT)
-    return bundle[_ROWS_AT + count * FORMS[form].size :].split(b"\0")
+    names = bundle[_ROWS_AT + count * FORMS[form].size :]
+    return (ahead + names.replace(b"\0", b"\0" + ahead)).split(b"\0")
 
 
 def looks(key: bytes, bundle: bytes) -> tuple[list[bytes], list[Look]]:

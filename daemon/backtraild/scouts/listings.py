@@ -7,7 +7,7 @@ moment before it was looked at may change again unseen, and does not count.
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from sqlite3 import Connection
 
 from backtraild import layout
@@ -37,27 +37,29 @@ class Listings:
         self._are_there = self._device is not None and bool(table.execute(_ARE_THERE).fetchone()[0])
         self._known: dict[bytes, bytes] = dict(table.execute(_OF_STRETCH, stretch)) if self._are_there else {}
 
-    def proven_others(self, key: bytes, proof: bytes) -> list[bytes] | None:
+    def proven_others(self, key: bytes, seen: memoryview, bundles: list[bytes]) -> list[bytes] | None:
         """What a folder has beside its rows, if nothing has changed in it since it was listed. None if that is unknown.
 
-        The proof is made of all that is to be seen of the folder and its files, and of their rows.
+        All that is to be seen of the folder and its files proves it, together with their rows.
         """
         kept = self._known.get(key) or self._kept(key)
-        return None if kept is None else layout.proven_others(kept, proof)
+        return None if kept is None else layout.proven_others(kept, seen, bundles)
 
-    def others(self, key: bytes, names: list[bytes], proof: bytes | None = None) -> Collection[bytes]:
+    def others(
+        self, key: bytes, names: list[bytes], seen: memoryview | None = None, bundles: Iterable[bytes] = ()
+    ) -> Collection[bytes]:
         """What the present folder has beside these names. It is watched already: what changes from now on is told.
 
-        Where these look as their rows say, the proof of that is kept for the next start.
+        Where these look as their rows say, what was seen is kept for the next start, as the proof of that.
         """
         started = time.time_ns()
         folder = os.lstat(b".")
         kept = self._kept(key)
         known = None if kept is None else layout.others(kept, folder, names)
-        if known is not None and proof is None:
+        if known is not None and seen is None:
             return known
         others = set(os.listdir(b".")).difference(names) if known is None else known
-        self._note(key, folder, layout.listing(folder, names, others, proof), started)
+        self._note(key, folder, layout.listing(folder, names, others, seen, bundles), started)
         return others
 
     def _kept(self, key: bytes) -> bytes | None:

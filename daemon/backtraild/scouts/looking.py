@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from backtraild import layout
-from backtraild.ignorefiles import IGNORE_FILES
+from backtraild.ignorefiles import IGNORE_FILES, IN_THEIR_NAMES
 from backtraild.layout import Look
 from backtraild.scouts import kernel
 from backtraild.scouts.listings import Listings, Stretch
@@ -46,7 +46,6 @@ class _Visit(NamedTuple):
     key: bytes
     number: int  # of its watch
     bundles: list[bytes]
-    names: list[bytes]  # that have rows
 
 
 def look(
@@ -64,16 +63,18 @@ def look(
     found = Found([], [], [], [], [], listings.made)
     os.chdir(root)  # paths are short from there, and lead to no other folder that may be put into its place
     visits = _visits(connection, stretch, queue, found)
-    proofs = sights.proofs([(key[1:], names, bundles) for key, _, bundles, names in visits])
-    for visit, proof in zip(visits, proofs, strict=True):
-        key, _, _, names = visit
-        others = proof and listings.proven_others(key, proof)
+    for visit, seen in zip(visits, sights.of(list(map(_paths, visits))), strict=True):
+        key, _, bundles = visit
+        others = None if seen is None else listings.proven_others(key, seen, bundles)
         if others is None:
-            _compare(root, visit, queue, proof, found, listings)
+            _compare(root, visit, queue, seen, found, listings)
         elif others:
             found.others.extend([key[1:] + name for name in others])
-        if not _RULING.isdisjoint(names):
-            found.ruling.append(key[1:-1])
+        for bundle in bundles:
+            # To have a look at its bytes is quicker than to take it apart.
+            if IN_THEIR_NAMES in bundle and not _RULING.isdisjoint(layout.names_in(bundle)):
+                found.ruling.append(key[1:-1])
+                break
     return found
 
 
@@ -81,7 +82,10 @@ def _visits(connection: sqlite3.Connection, stretch: Stretch, queue: int, found:
     """Have all folders watched; those that are to be compared here."""
     rows: dict[bytes, list[bytes]] = {}
     for key, bundle in connection.execute(_QUERY, stretch):
-        rows.setdefault(key, []).append(bundle)
+        if key in rows:
+            rows[key].append(bundle)
+        else:
+            rows[key] = [bundle]
     visits: list[_Visit] = []
     for key in _with_parents(rows):
         folder = key[1:-1]
@@ -94,9 +98,17 @@ def _visits(connection: sqlite3.Connection, stretch: Stretch, queue: int, found:
         bundles = rows.get(key)
         if bundles is None and _has_rows_elsewhere(connection, stretch, key):
             continue  # and is compared there
-        names = [name for bundle in bundles or () for name in layout.names_in(bundle)]
-        visits.append(_Visit(key, number, bundles or [], names))
+        visits.append(_Visit(key, number, bundles or []))
     return visits
+
+
+def _paths(visit: _Visit) -> list[bytes]:
+    """Of a folder and its files that have rows."""
+    ahead = visit.key[1:]
+    paths = [ahead[:-1] or b"."]
+    for bundle in visit.bundles:
+        paths += layout.names_in(bundle, ahead)
+    return paths
 
 
 def _has_rows_elsewhere(connection: sqlite3.Connection, stretch: Stretch, key: bytes) -> bool:
@@ -105,20 +117,20 @@ def _has_rows_elsewhere(connection: sqlite3.Connection, stretch: Stretch, key: b
 
 
 def _with_parents(keys: Iterable[bytes]) -> list[bytes]:
-    """Each of the folders, after those around it."""
-    met: dict[bytes, None] = {}
+    """The root, and each of the folders after those around it."""
+    met: dict[bytes, None] = {b"/": None}
     for key in keys:
-        parents: list[bytes] = []
-        around = key
-        while around != b"/" and (around := around[: around.rindex(b"/", 0, -1) + 1]) not in met:
-            parents.append(around)
-        met.update(dict.fromkeys(reversed(parents)))
-        met[key] = None
+        if key in met:
+            continue
+        missing = [key]
+        while (around := missing[-1][: missing[-1].rindex(b"/", 0, -1) + 1]) not in met:
+            missing.append(around)
+        met.update(dict.fromkeys(reversed(missing)))
     return list(met)
 
 
 def _compare(
-    root: bytes, visit: _Visit, queue: int, proof: bytes | None, found: Found, listings: Listings
+    root: bytes, visit: _Visit, queue: int, seen: memoryview | None, found: Found, listings: Listings
 ) -> None:
     """Take note of what is not as it was in a folder that is not proven to be."""
     folder = visit.key[1:]
@@ -128,7 +140,7 @@ def _compare(
         if kernel.watch(queue, b".") != visit.number:
             found.differing.append(folder[:-1])  # another one was put into its place
         differing = _differing(names, known)
-        others = listings.others(visit.key, names, None if differing else proof)
+        others = listings.others(visit.key, names, None if differing else seen, visit.bundles)
     except OSError:  # gone or closed in this moment
         found.differing.append(folder[:-1])
         return

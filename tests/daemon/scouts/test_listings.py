@@ -18,6 +18,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="scouts are Linu
 
 KEY = b"/folder/"
 ROWS = [b"one", b"two"]
+BUNDLES = [b"a bundle", b"another"]
+SEEN = memoryview(bytes(range(48)))
+PROOF_AT = 32  # in a listing
 
 
 class Visited:
@@ -159,8 +162,8 @@ def test_a_damaged_listing_is_none(visited: Visited) -> None:
     folder = visited.folder.stat()
     whole = layout.listing(folder, ROWS, [b"sub", b"excluded"])
     assert layout.others(whole, folder, ROWS) == [b"sub", b"excluded"]
-    proven = layout.listing(folder, ROWS, [b"sub", b"excluded"], PROOF)
-    assert layout.proven_others(proven, PROOF) == [b"sub", b"excluded"]
+    proven = layout.listing(folder, ROWS, [b"sub", b"excluded"], SEEN, BUNDLES)
+    assert layout.proven_others(proven, SEEN, BUNDLES) == [b"sub", b"excluded"]
     for place in range(len(whole)):
         damaged = bytearray(whole)
         damaged[place] ^= 1
@@ -168,24 +171,34 @@ def test_a_damaged_listing_is_none(visited: Visited) -> None:
         assert layout.others(whole[:place], folder, ROWS) is None
         damaged = bytearray(proven)
         damaged[place] ^= 1
-        assert layout.proven_others(bytes(damaged), PROOF) is None
-        assert layout.proven_others(proven[:place], PROOF) is None
-
-
-PROOF = bytes(range(16))
+        found = layout.proven_others(bytes(damaged), SEEN, BUNDLES)
+        assert found == (None if place >= PROOF_AT else [b"sub", b"excluded"]), (
+            "what stands before is not used"
+        )
+        assert layout.proven_others(proven[:place], SEEN, BUNDLES) is None
 
 
 def test_what_a_proof_was_kept_with_is_known_without_looking_at_the_folder(visited: Visited) -> None:
     """Nearly all folders are as they were, and each look at one counts."""
     found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
-    assert found.proven_others(KEY, PROOF) is None
-    found.others(KEY, ROWS, PROOF)
+    assert found.proven_others(KEY, SEEN, BUNDLES) is None
+    found.others(KEY, ROWS, SEEN, BUNDLES)
     visited.table.executemany("INSERT OR REPLACE INTO listings VALUES (?, ?)", found.made)
     found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
-    assert set(found.proven_others(KEY, PROOF) or ()) == {b"sub", b"excluded"}
-    assert found.proven_others(KEY, PROOF[::-1]) is None
+    assert set(found.proven_others(KEY, SEEN, BUNDLES) or ()) == {b"sub", b"excluded"}
     unknown = Listings(visited.table, (b"/", b"0"), None)
-    assert unknown.proven_others(KEY, PROOF) is None, "its file system may leave times alone"
+    assert unknown.proven_others(KEY, SEEN, BUNDLES) is None, "its file system may leave times alone"
+
+
+def test_what_looks_different_or_has_other_rows_is_not_proven(visited: Visited) -> None:
+    """A file that was captured since, or is no longer: its row is what it is compared with."""
+    found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
+    found.others(KEY, ROWS, SEEN, BUNDLES)
+    visited.table.executemany("INSERT OR REPLACE INTO listings VALUES (?, ?)", found.made)
+    found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
+    assert found.proven_others(KEY, memoryview(SEEN.tobytes()[::-1]), BUNDLES) is None
+    for rows in ([], BUNDLES[:1], [b"A bundle", b"another"]):
+        assert found.proven_others(KEY, SEEN, rows) is None
 
 
 def test_a_proof_is_kept_with_a_listing_that_is_known(visited: Visited) -> None:
@@ -193,7 +206,7 @@ def test_a_proof_is_kept_with_a_listing_that_is_known(visited: Visited) -> None:
     visited.visit()
     visited.listed = 0
     found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
-    found.others(KEY, ROWS, PROOF)
+    found.others(KEY, ROWS, SEEN, BUNDLES)
     assert (visited.listed, len(found.made)) == (0, 1)
 
 
@@ -201,7 +214,7 @@ def test_a_listing_without_a_proof_proves_nothing(visited: Visited) -> None:
     """Some of the files were not as their rows say when it was made."""
     visited.visit()
     found = Listings(visited.table, (b"/", b"0"), os.fsencode(visited.root))
-    assert found.proven_others(KEY, PROOF) is None
+    assert found.proven_others(KEY, SEEN, BUNDLES) is None
 
 
 def test_a_folder_dated_to_any_time_can_be_kept(visited: Visited) -> None:

@@ -1,4 +1,4 @@
-"""What proves that a folder is as it was: nothing that could be a change may leave it the same."""
+"""What is to be seen of a folder and its files: nothing that could be a change may leave it the same."""
 
 import os
 import sys
@@ -17,9 +17,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or Sights()._lstat is None, reason="there is no such call on this system"
 )
 
-NAMES = [b"one", b"two"]
-ROWS = [b"a bundle", b"another"]
-HERE = b""
+FOLDER = [b".", b"one", b"two"]
 
 
 @pytest.fixture
@@ -31,10 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def proof(names: list[bytes] = NAMES, rows: list[bytes] = ROWS, before: int = 0) -> bytes | None:
-    """Of the present folder, behind so many others that were looked at before it."""
-    *_, found = Sights().proofs([(HERE, names, rows)] * (before + 1))
-    return found
+def seen(paths: list[bytes] = FOLDER, before: int = 0) -> bytes | None:
+    """What is to be seen of these, behind so many others that were looked at before them."""
+    *_, found = Sights().of([paths] * (before + 1))
+    return None if found is None else bytes(found)
 
 
 def _same_size(at: Path) -> None:
@@ -66,62 +64,54 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_whatever_changes_takes_the_proof_away(folder: Path, change: Callable[[Path], object]) -> None:
+def test_whatever_changes_is_to_be_seen(folder: Path, change: Callable[[Path], object]) -> None:
     """What a start takes for unchanged is missed until its next change."""
-    before = proof()
+    before = seen()
     assert before is not None
     change(folder)
-    assert proof() != before
+    assert seen() != before
 
 
 def test_it_is_the_same_as_long_as_nothing_changes(folder: Path) -> None:
     """Whatever else was looked at before it, and whoever has read the files meanwhile."""
-    expected = proof()
+    expected = seen()
     os.utime(folder / "one", ns=(0, (folder / "one").stat().st_mtime_ns))  # the row would not be the same
-    assert proof() != expected
-    expected = proof()
+    assert seen() != expected
+    expected = seen()
     assert (folder / "one").read_text() == "one"
-    assert {proof(before=number) for number in range(3)} == {expected}
+    assert {seen(before=number) for number in range(3)} == {expected}
 
 
-def test_other_rows_have_another_proof(folder: Path) -> None:
-    """A file that was captured since, or is no longer: its row is what it is compared with."""
-    expected = proof()
-    assert expected not in {proof(rows=[]), proof(rows=ROWS[:1]), proof(rows=[b"A bundle", b"another"])}
-    assert expected != proof(names=NAMES[:1])
-
-
-def test_what_is_gone_has_no_proof_and_all_others_have(folder: Path) -> None:
+def test_where_one_is_gone_nothing_is_told_and_of_all_others_it_is(folder: Path) -> None:
     """It is looked at one by one; nothing else need be."""
-    gone = (HERE, [b"one", b"gone"], ROWS)
-    whole = (HERE, NAMES, ROWS)
-    assert Sights().proofs([whole, gone, whole]) == [proof(), None, proof()]
+    first, gone, last = Sights().of([FOLDER, [b".", b"gone"], FOLDER])
+    assert first == last == seen()
+    assert gone is None
 
 
-def test_a_folder_elsewhere_has_the_proof_that_it_has_from_within(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_looks_the_same_from_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths lead to it from the workspace's root, and it is the same folder."""
-    expected = proof()
+    expected = seen()
     monkeypatch.chdir(folder.parent)
-    assert Sights().proofs([(os.fsencode(folder.name) + b"/", NAMES, ROWS)]) == [expected]
+    name = os.fsencode(folder.name)
+    assert seen([name, name + b"/one", name + b"/two"]) == expected
 
 
-def test_room_is_made_for_more_and_there_is_no_proof_beyond_a_limit(
+def test_room_is_made_for_more_and_nothing_is_told_beyond_a_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder of a million files would take much memory at once."""
-    expected = proof()
-    seen = Sights()
+    expected = seen()
+    sight = Sights()
     for count in (1, 3, 2):
-        assert seen.proofs([(HERE, NAMES, ROWS)] * count) == [expected] * count
+        assert sight.of([FOLDER] * count) == [expected] * count
     monkeypatch.setattr(sights, "MOST", 5)
-    assert seen.proofs([(HERE, NAMES, ROWS)] * 2) == [None, None]
-    assert seen.proofs([(HERE, NAMES, ROWS)]) == [expected]
+    assert sight.of([FOLDER] * 2) == [None, None]
+    assert sight.of([FOLDER]) == [expected]
 
 
 @pytest.mark.parametrize("why", ["another machine", "no such call", "another layout"])
-def test_where_the_system_speaks_another_language_nothing_is_proven(
+def test_where_the_system_speaks_another_language_nothing_is_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     """Bytes in another order, taken for a file's time, would never change."""
@@ -131,4 +121,4 @@ def test_where_the_system_speaks_another_language_nothing_is_proven(
         monkeypatch.setattr(sights.ctypes, "PyDLL", lambda _: object())
     else:
         monkeypatch.setattr(sights, "_TELLING", (1, 6, 9, 10, 13, 14))
-    assert proof() is None
+    assert seen() is None
