@@ -92,17 +92,20 @@ class PackIndex:
         """The object's offset in the pack; None if it is not there."""
         low = self._fanout[oid[0] - 1] if oid[0] else 0
         high = self._fanout[oid[0]]
+        if low == high:
+            return None
         self._asked += 1
         if not self._at_hand and self._far_at <= min(self._asked * QUESTION_BYTES, MOST_AT_HAND):
             self.take_at_hand()
-        ids = self._read((high - low) * ID_LENGTH, _IDS_AT + low * ID_LENGTH)
+        first, length = _IDS_AT + low * ID_LENGTH, (high - low) * ID_LENGTH
+        ids, start = (self._at_hand, first) if self._at_hand else (self._file.read(length, first), 0)
         # One search in C for the bytes is quicker than halving in Python; a find across two ids is none.
-        at = ids.find(oid)
-        while at % ID_LENGTH and at >= 0:
-            at = ids.find(oid, at + 1)
+        at = ids.find(oid, start, start + length)
+        while (at - start) % ID_LENGTH and at >= 0:
+            at = ids.find(oid, at + 1, start + length)
         if at < 0:
             return None
-        raw = self._read(_OFFSET_SIZE, self._offsets_at + (low + at // ID_LENGTH) * _OFFSET_SIZE)
+        raw = self._read(_OFFSET_SIZE, self._offsets_at + (low + (at - start) // ID_LENGTH) * _OFFSET_SIZE)
         return self._resolved(int.from_bytes(raw))
 
     @property
@@ -179,19 +182,15 @@ class Finder:
     def _find_in_large(self, oid: ObjectId) -> Place | None:
         if self._last is not None and self._last[0] == oid:
             return self._last[1]
-        for name, index in self._in_likely_order():
+        for name, index in self._large.items():
             offset = index.find(oid)
             if offset is not None:
+                if self._last is None or self._last[1][0] != name:
+                    # What is read together was often written together: this pack is asked first from now on.
+                    self._large = {name: index, **self._large}
                 self._last = oid, (name, offset)
                 return name, offset
         return None
-
-    def _in_likely_order(self) -> Iterator[tuple[str, PackIndex]]:
-        """What is read together was often written together: the pack that held the last one comes first."""
-        likely = None if self._last is None else self._last[1][0]
-        if likely is not None and likely in self._large:
-            yield likely, self._large[likely]
-        yield from ((name, index) for name, index in self._large.items() if name != likely)
 
     def find_all(self, oid: ObjectId) -> list[Place]:
         """Everywhere that an object lies: where one copy is damaged, another may not be."""
