@@ -26,6 +26,9 @@ from backtraild.store import edits
 SWITCH_SECONDS = 0.0005
 READY_CHECK_SECONDS = 0.2
 LOOK_SECONDS = 5.0
+# Whoever asks as soon as everything has been looked at, as a command does that has started the daemon, is answered
+# first: what is loaded after that keeps the interpreter busy for a tenth of a second.
+CALM_SECONDS = 1.0
 # A daemon that takes longer to answer itself is taken for hung.
 PING_SECONDS = 5.0
 BUG = 70
@@ -93,6 +96,7 @@ def _watch(service: Service, folders: Sequence[str], stopping: threading.Event) 
         pass
     if not stopping.is_set():
         _log.info("ready: watching %d folders, process %d", len(service.workspaces()), os.getpid())
+    if not stopping.wait(CALM_SECONDS):
         load_the_rest()
 
 
