@@ -28,7 +28,7 @@ class Scouts:
         self._party = party
         self._changed = threading.Condition()
         self._planned = dict(party.plan)  # how many stretches there are of which workspace
-        self._found: dict[str, dict[int, bytes]] = {workspace: {} for workspace in self._planned}
+        self._found: dict[str, dict[int, Found]] = {workspace: {} for workspace in self._planned}
         self._are_back = False
         os.close(party.held_back)
         # A scout at a disk that does not answer can't even be killed; nobody waits for it.
@@ -49,9 +49,10 @@ class Scouts:
         with self._changed:
             while workspace in self._found and not (self._is_whole(workspace) or stop()):
                 self._changed.wait(STOP_CHECK_SECONDS)
-            findings = self._found[workspace] if self._is_whole(workspace) else None
+            found = self._found[workspace] if self._is_whole(workspace) else None
         try:
-            yield None if findings is None else Report(_in_order(findings))
+            # In the order of stretches, which is that of a walk.
+            yield None if found is None else Report(stretch for _, stretch in sorted(found.items()))
         finally:
             with self._changed:
                 self._found.pop(workspace, None)
@@ -79,14 +80,14 @@ class Scouts:
 
     def _gather(self) -> None:
         try:
-            for number, stretch, finding in self._told():
-                self._take(self._party.plan[number][0], stretch, finding)
+            for number, stretch, found in self._told():
+                self._take(self._party.plan[number][0], stretch, found)
         except Exception:
             _log.exception("What scouts told was not understood; everything is looked at instead.")
         finally:
             self._end()
 
-    def _told(self) -> Iterator[tuple[int, int, bytes]]:
+    def _told(self) -> Iterator[tuple[int, int, Found]]:
         told = select.poll()
         told.register(self._party.told, select.POLLIN)
         while _has_come(told):
@@ -94,13 +95,15 @@ class Scouts:
             if not finding:
                 return
             number, stretch, offset, length = FINDING.unpack(finding)
-            yield number, stretch, os.pread(self._party.findings, length, offset)
+            found = marshal.loads(os.pread(self._party.findings, length, offset))  # noqa: S302 (a scout wrote it)
+            yield number, stretch, Found(*found)
 
-    def _take(self, workspace: str, stretch: int, finding: bytes) -> None:
+    def _take(self, workspace: str, stretch: int, found: Found) -> None:
         with self._changed:
             if workspace in self._found:  # else nobody waits for it any more
-                self._found[workspace][stretch] = finding
-                self._changed.notify_all()
+                self._found[workspace][stretch] = found
+                if self._is_whole(workspace):
+                    self._changed.notify_all()
 
     def _end(self) -> None:
         with self._changed:
@@ -124,8 +127,3 @@ class Scouts:
 def _has_come(told: "select.poll") -> bool:
     """Second by second: where the machine was suspended, one of them has taken hours, and the scouts go on now."""
     return any(told.poll(1000) for _ in range(PATIENCE))
-
-
-def _in_order(findings: dict[int, bytes]) -> Iterator[Found]:
-    for _, finding in sorted(findings.items()):
-        yield Found(*marshal.loads(finding))  # noqa: S302 (this very program wrote it)
