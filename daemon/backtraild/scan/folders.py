@@ -41,11 +41,11 @@ def open_root(root: bytes) -> int:
         raise unavailable(root, error) from error
 
 
-def enter_root(root: bytes, rules: FolderRules) -> Folder:
-    """The workspace's own folder, with the rules in force inside it."""
+def enter_root(root: bytes, rules: FolderRules, known: FolderRules | None = None) -> Folder:
+    """The workspace's own folder, with the rules in force inside it, which are read unless they are known."""
     descriptor = open_root(root)
     try:
-        return Folder(b"", descriptor, read_rules(descriptor, rules, IGNORE_FILES))
+        return Folder(b"", descriptor, known or read_rules(descriptor, rules, IGNORE_FILES))
     except OSError as error:
         os.close(descriptor)
         raise unavailable(root, error) from error
@@ -64,8 +64,10 @@ def open_folder(name: bytes, parent: int | None) -> int:
     return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
 
 
-def descend(place: Folder, name: bytes, read: Container[bytes]) -> Folder | None:
-    """A captured subfolder, with the rules of those of its ignore files that are to be read now."""
+def descend(
+    place: Folder, name: bytes, read: Container[bytes], known: FolderRules | None = None
+) -> Folder | None:
+    """A captured subfolder, with known rules, or with those of its ignore files that are to be read now."""
     if is_dot_git(name) or place.rules.excludes(name, True):
         return None
     try:
@@ -73,7 +75,7 @@ def descend(place: Folder, name: bytes, read: Container[bytes]) -> Folder | None
     except OSError:
         return None
     try:
-        rules = read_rules(descriptor, place.rules.child(name), read)
+        rules = known or read_rules(descriptor, place.rules.child(name), read)
     except OSError:
         os.close(descriptor)
         return None

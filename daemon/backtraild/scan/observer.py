@@ -26,6 +26,10 @@ class Observer(Protocol):
         """These rules hold for what is directly in the folder."""
         ...
 
+    def rules(self, folder: Path) -> FolderRules | None:
+        """Those that were last said to hold in a folder; None where a change of its ignore files may go unnoticed."""
+        ...
+
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """All of a scope was looked at: folders in it that were not entered are captured no more."""
         ...
@@ -45,6 +49,10 @@ class NoObserver:
 
     def govern(self, folder: Path, rules: FolderRules) -> None:
         """Nothing happens."""
+
+    def rules(self, folder: Path) -> FolderRules | None:  # noqa: ARG002 (the protocol has it)
+        """Nobody would notice a change."""
+        return None
 
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """Nothing happens."""

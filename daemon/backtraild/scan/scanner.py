@@ -14,7 +14,6 @@ from backtraild.scan.deputy import Deputy
 from backtraild.scan.findings import Findings, ScanResult
 from backtraild.scan.folders import (
     Folder,
-    descend,
     list_folder,
     open_folder,
     open_root,
@@ -77,7 +76,7 @@ class Scanner:
 
     def paths(self, dirty: Iterable[Path]) -> ScanResult:
         """Look at these paths, and below those that are folders."""
-        with Way(self._root, self._rules) as way:
+        with Way(self._root, self._rules, self._observer.rules) as way:
             for folder, names in _by_folder(dirty):
                 if folder not in self._found.visited:
                     self._look_into(way, folder, names)
@@ -90,11 +89,10 @@ class Scanner:
             return
         place, entered = way.turn_to(folder)
         for at, name in enumerate(entered):
-            deeper = descend(place, name, IGNORE_FILES)
+            deeper = way.go_down(place, name)
             if deeper is None:  # where the way ends, what is there now is looked at instead
                 self._look_at(place, [name], at)
                 return
-            way.go_down(deeper)
             place = deeper
         self._look_at(place, names, len(entered))
 

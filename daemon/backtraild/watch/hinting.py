@@ -31,6 +31,10 @@ class HintingWatcher:
     def govern(self, folder: Path, rules: FolderRules) -> None:
         """The look at what was reported applies the rules."""
 
+    def rules(self, folder: Path) -> FolderRules | None:  # noqa: ARG002 (the protocol has it)
+        """An event that would tell of others may be lost."""
+        return None
+
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """Forget what was shut in a scope that was looked at and where it was not met."""
         for path in [path for path in self._shut if not scope or path == scope or is_below(path, scope)]:

@@ -99,6 +99,13 @@ class InotifyHub(KernelQueue):
             if self._targets.of(number):
                 self._targets.aim(number, target)
 
+    def rules(self, number: int, watcher: "InotifyWatcher", folder: Path) -> FolderRules | None:
+        """Those that hold in a folder of a workspace, as far as its watch knows them."""
+        with self._changing:
+            targets = self._targets.of(number)
+        found = [target.rules for target in targets if target.watcher is watcher and target.folder == folder]
+        return found[0] if found else None
+
     def unwatch(self, number: int, watcher: "InotifyWatcher", folder: Path) -> None:
         """Drop a watch, unless it has been given to the folder's new path or serves another workspace."""
         with self._changing:
@@ -232,6 +239,11 @@ class InotifyWatcher:
         number = self._numbers.get(folder)
         if number is not None:
             self._hub.redirect(number, Target(self, folder, rules))
+
+    def rules(self, folder: Path) -> FolderRules | None:
+        """A change of an ignore file is told like any other, and makes its folder dirty with all below it."""
+        number = self._numbers.get(folder)
+        return None if number is None else self._hub.rules(number, self, folder)
 
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """Drop the watches of folders that are captured no more."""

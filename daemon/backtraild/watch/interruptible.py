@@ -47,6 +47,10 @@ class Interruptible:
         """These rules hold for what is directly in the folder."""
         self._watcher.govern(folder, rules)
 
+    def rules(self, folder: Path) -> FolderRules | None:
+        """Those in force in a folder, where that is known."""
+        return self._watcher.rules(folder)
+
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """All of a scope was looked at."""
         self._watcher.leave(scope, entered)

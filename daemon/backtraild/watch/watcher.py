@@ -36,6 +36,10 @@ class Watcher(Protocol):
         """Changes of what these rules exclude from the folder need not be noticed."""
         ...
 
+    def rules(self, folder: Path) -> FolderRules | None:
+        """Those in force in a folder, if a change of its ignore files is sure to be noticed; else None."""
+        ...
+
     def leave(self, scope: Path, entered: Set[Path]) -> None:
         """A scope was looked at: folders in it that were not entered are captured no more."""
         ...
