@@ -73,6 +73,21 @@ def test_no_more_is_to_be_done_than_fits_into_a_pipe(listed: Path, monkeypatch: 
     assert errand.MOST_STRETCHES * errand.MOST_ERRANDS * 8 <= 65_536
 
 
+def test_there_are_no_more_stretches_where_only_the_bundles_at_borders_are_left(
+    listed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after many folders have come and gone."""
+    monkeypatch.setattr(errand, "LEAST_BUNDLES", 1)
+    monkeypatch.setattr(errand, "BUNDLES_IN_A_STRETCH", 4)
+    monkeypatch.setattr(errand, "MOST_STRETCHES", 2)
+    with sqlite3.connect(listed / "stores/one/state.db") as connection:
+        connection.execute("UPDATE files SET id = id * 1200")
+    connection.close()
+    (found,) = errands(listed)
+    assert len(found.stretches) <= 3
+    assert (found.stretches[0][0], found.stretches[-1][1]) == (b"/unit0/", b"/unit4/\0")
+
+
 @pytest.mark.parametrize(
     "harm",
     ["poll", "no list", "a list of nothing", "a FIFO", "no table", "a FIFO for a table", "a strange table"],
