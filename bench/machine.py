@@ -57,6 +57,11 @@ class Memory:
         return Memory(*(int(told[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM")))
 
 
+def has_loaded(pid: int, library: str) -> bool:
+    """Has a process a library in memory?"""
+    return library in Path(f"/proc/{pid}/maps").read_text()
+
+
 def processor_seconds(pid: int) -> float:
     """How long all threads of a process have run."""
     tasks = Path(f"/proc/{pid}/task").iterdir()

@@ -14,9 +14,11 @@ from pathlib import Path
 from backtrail import Client, Workspace
 from backtrail.errors import DaemonUnreachable
 from backtrail.paths import places
+from bench.machine import has_loaded
 
 START_SECONDS = 120.0
 _LOOK_SECONDS = 0.002
+_LOADED_LAST = "libgit2"
 # Retention would thin out what is counted here.
 _CONFIGURATION = "max_checkpoints = 1_000_000\n"
 
@@ -76,6 +78,11 @@ class Ours:
     def watch(self, root: Path) -> Workspace:
         """Watch a folder of any size, and wait for its first checkpoint."""
         return self.client.watch(root, force=True)
+
+    def come_to_rest(self) -> None:
+        """Until it has loaded what a start leaves for later."""
+        while not has_loaded(self.pid, _LOADED_LAST):
+            time.sleep(_LOOK_SECONDS)
 
     @property
     def pid(self) -> int:

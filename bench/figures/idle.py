@@ -25,6 +25,7 @@ def figures(course: Course) -> Iterator[Figure]:
             root.mkdir()
             make_tree(root, FILES, seed=number)
             ours.watch(root)
+        ours.come_to_rest()
         _settle(ours.pid)
         yield from _measured(ours.pid, course.effort)
 

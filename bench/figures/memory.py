@@ -21,6 +21,7 @@ def figures(course: Course) -> Iterator[Figure]:
             ground.ours.stop()
             ground.ours.start()
             ground.workspace.list(limit=1)
+            ground.ours.come_to_rest()
             yield _figure(ground, "after a start", Memory.of(ground.ours.pid))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.live import Daemon, configure, live
+from support.vitals import has_loaded_all
 from support.watching import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's counters are Linux's")
@@ -56,7 +57,8 @@ def test_an_idle_daemon_with_ten_workspaces_uses_no_processor_time(tmp_path: Pat
 
 
 def settle(process: int) -> None:
-    """Until nothing has woken for half a second."""
+    """Until all is loaded, and nothing has woken for half a second."""
+    eventually(lambda: has_loaded_all(process))
 
     def is_quiet() -> bool:
         before = wake_ups(process)

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.disk import fsck
 from support.outside import Outside, outside
-from support.vitals import MEGABYTE, Vitals, back_to
+from support.vitals import MEGABYTE, Vitals, back_to, has_loaded_all
 from support.watching import eventually
 from support.wire import Wire
 
@@ -34,6 +34,7 @@ class Target:
             warm_up(wire, self.workspace)
             for _ in range(5):
                 wire.result("read", workspace=self.workspace, checkpoint="@:large")
+        eventually(lambda: has_loaded_all(daemon.pid))
         eventually(lambda: Vitals.of(daemon.pid).descriptors < 100)
         self._kept = self._state()
         self._vitals = Vitals.of(daemon.pid)

@@ -42,6 +42,11 @@ class Vitals:
         return found
 
 
+def has_loaded_all(pid: int) -> bool:
+    """Has a daemon loaded what its start leaves out? Before that it grows, and works, by itself."""
+    return "libgit2" in Path(f"/proc/{pid}/maps").read_text()
+
+
 def descriptors(pid: int) -> Iterator[str]:
     """What a process has open."""
     for link in Path(f"/proc/{pid}/fd").iterdir():

@@ -12,6 +12,7 @@ import zmq
 
 from backtrail import protocol
 from support.outside import Outside, outside, short_home
+from support.vitals import has_loaded_all
 from support.watching import eventually
 
 MEGABYTE = 1024 * 1024
@@ -29,6 +30,7 @@ def unharmed(daemon: Outside) -> Iterator[None]:
     with daemon.wire() as wire:
         for _ in range(50):
             wire.result("workspaces")
+    eventually(lambda: has_loaded_all(daemon.pid))
     eventually(lambda: daemon.descriptors() < 60)
     descriptors, memory = daemon.descriptors(), daemon.memory()
     yield

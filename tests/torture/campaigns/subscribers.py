@@ -9,7 +9,8 @@ from backtrail import CheckpointConfig, Client
 from backtrail.workspace import Workspace
 from support.clients import Home, home_in
 from support.followers import Follower, ProcessFollower, ThreadFollower
-from support.vitals import MEGABYTE, Vitals
+from support.vitals import MEGABYTE, Vitals, has_loaded_all
+from support.watching import eventually
 from torture.campaign import Campaign, Counts, Round
 
 STEPS = 6
@@ -88,6 +89,7 @@ def flood_round(turn: Round) -> Counts:
     ):
         workspace = _watched(client, turn.folder)
         follower.wait_for(client.ping().seq)
+        eventually(lambda: has_loaded_all(client.ping().pid))
         before = Vitals.of(client.ping().pid)
         follower.stop()
         for _ in range(FLOOD):
