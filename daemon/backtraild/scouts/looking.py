@@ -23,7 +23,7 @@ from backtraild.scouts.sights import Sights
 
 _QUERY = "SELECT folder, bundle FROM files WHERE folder >= ? AND folder < ? ORDER BY folder, first"
 _HAS_ROWS = "SELECT EXISTS (SELECT 1 FROM files WHERE folder = ?)"
-_FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _RULING = frozenset(IGNORE_FILES)
 
 _look_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
@@ -61,7 +61,11 @@ def look(
     Raises OSError where a folder can't be watched, sqlite3.Error and ValueError where the table can't be read.
     """
     found = Found([], [], [], [], [], listings.made)
-    os.chdir(root)  # paths are short from there, and lead to no other folder that may be put into its place
+    try:
+        _enter(root)  # paths are short from there, and lead to no other folder that may be put into its place
+    except OSError:  # as where its disk is not mounted
+        found.differing.append(b"")
+        return found
     visits = _visits(connection, stretch, queue, found)
     for visit, seen in zip(visits, sights.of(list(map(_paths, visits))), strict=True):
         key, _, bundles = visit
@@ -149,7 +153,7 @@ def _compare(
 
 
 def _enter(folder: bytes) -> None:
-    """Go to a folder: from there, names need no path, however long that is."""
+    """Go to a folder, unless a symlink is in its place: from there, names need no path, however long that is."""
     descriptor = os.open(folder, _FOLDER_FLAGS)
     try:
         os.fchdir(descriptor)

@@ -108,6 +108,23 @@ def test_a_folder_that_is_gone_is_a_hint(scouted: Scouted) -> None:
     assert scouted.compared == [b"/in/"]
 
 
+@pytest.mark.parametrize("instead", ["nothing", "a symlink", "a file"])
+def test_a_root_that_is_gone_is_a_hint_at_everything(scouted: Scouted, tmp_path: Path, instead: str) -> None:
+    """Its disk may not be mounted; what scouts find in other workspaces counts all the same."""
+    scouted.look()
+    scouted.root.rename(tmp_path / "elsewhere")
+    if instead == "a symlink":
+        scouted.root.symlink_to(tmp_path / "elsewhere")
+    elif instead == "a file":
+        scouted.root.touch()
+    table = open_table(scouted.table)
+    stretch, root = EVERYTHING, os.fsencode(scouted.root)
+    found = looking.look(root, table, stretch, scouted.queue, Listings(table, stretch, None), Sights())
+    table.close()
+    assert found.differing == [b""]
+    assert found.folders == []
+
+
 def test_a_symlink_in_the_place_of_a_folder_is_a_hint_though_all_behind_it_is_as_it_was(
     scouted: Scouted, tmp_path: Path
 ) -> None:
