@@ -1,7 +1,7 @@
 """How the files of some folders look, in the system's own bytes: no value of Python is made of any of them.
 
-What differs from file to file is told apart in one digest for a folder. To look at a file that way takes two thirds of
-what `os.lstat` and a comparison of its result take.
+Whoever compares them does it by one digest for a folder. To look at a file that way takes two thirds of what `os.lstat`
+and a comparison of its result take.
 """
 
 import ctypes
