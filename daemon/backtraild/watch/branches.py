@@ -1,6 +1,7 @@
 """Folders by where they are: everything below one of them is found without going through all of them."""
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from backtraild.model import Path, split_path
 
@@ -11,7 +12,7 @@ class Branches:
     def __init__(self) -> None:
         self._below: dict[Path, set[Path]] = {}
         self._members: set[Path] = set()
-        # Taken in at once, in the order of a walk; some may have been removed since.
+        # Taken in at once, now in the order of a walk; some may have been removed since.
         self._adopted: list[Path] = []
 
     def __len__(self) -> int:
@@ -30,10 +31,13 @@ class Branches:
             beside.add(path)
             path = parent
 
-    def adopt(self, paths: list[Path]) -> None:
-        """Take in very many paths for next to nothing. They come in the order of a walk, and there are none yet."""
-        self._members.update(paths)
-        self._adopted = paths
+    def adopt(self, paths: Iterable[Path]) -> None:
+        """Take in very many paths for next to nothing, above all in the order of a walk. There are none yet.
+
+        In another order, what is below a folder would be sought in the wrong place, and other folders be let go of.
+        """
+        self._adopted = sorted(paths, key=_place)
+        self._members.update(self._adopted)
 
     def remove(self, path: Path) -> None:
         """Forget a path, and the way to it as far as it leads nowhere else."""

@@ -225,7 +225,7 @@ class InotifyWatcher:
     def adopt(self, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
         """Folders that scouts have given watches to."""
         self._numbers.update(numbers)
-        self._known.adopt(list(numbers))
+        self._known.adopt(numbers)
         self._hub.adopt(self, numbers, rules_of)
 
     def shut_out(self, folder: Path, reason: str) -> None:
