@@ -134,6 +134,19 @@ def test_saving_one_file_costs_the_same_among_500_and_among_50_000(sites: list[S
     assert cost["pread"] <= 2, "only of what the file holds now it is asked whether the store has it"
 
 
+def test_saving_two_hundred_files_waits_for_one_sync_and_leaves_no_index_to_be_asked(tmp_path: Path):
+    """An agent that renames a function: each time, or each start after it, must be as quick as the first one."""
+    with desk(tmp_path, auto_checkpoint=False) as alone:
+        site = alone.watch("project", settings={"auto_checkpoint": False})
+        for number in range(4):
+            for file in range(200 if number else 1_000):  # what changes most files is held on to
+                site.write(f"part{file % 10}/unit{file}/file", b"%d in version %d\n" % (file, number))
+            cost = _cost(site, requests.save())
+
+    assert _syncs(cost) == 1
+    assert cost["pread"] <= 2, "what is new is not sought in the packs of all saves before"
+
+
 def test_a_new_file_in_a_flat_folder_costs_no_more_for_all_that_are_there(tmp_path: Path):
     """A folder of 10,000 images or mails: a save there writes what changed, not what is known of all of them."""
     root = tmp_path / "flat"

@@ -17,7 +17,11 @@ from backtrail.regular import open_regular
 from backtraild.model import ObjectId
 from backtraild.store.objects import ID_LENGTH
 
-SMALL_PACK = 300  # objects: about 250 bytes of memory each
+# Objects: the checkpoint of a few hundred files is a small pack. Every large one is asked for each object that is new.
+SMALL_PACK = 1_000
+MOST_REMEMBERED = (
+    100_000  # objects of small packs: about 250 bytes of memory each; beyond that, indexes are asked
+)
 # An object's place takes two reads, of what a system that is short of memory has forgotten in a minute. So an index
 # that saves ask is kept, 28 bytes for each object, unless it is for some millions of them.
 ASKED_OFTEN = 8
@@ -227,7 +231,7 @@ class Finder:
         """Take note of one pack that came. What is in a small one may be known without its index."""
         if name in self._names:
             return
-        if offsets is None:
+        if offsets is None or not self._is_remembered(len(offsets)):
             self._load(name)
         else:
             self._take(name, offsets)
@@ -250,16 +254,20 @@ class Finder:
     def _load(self, name: str) -> None:
         try:
             index = PackIndex(self.path(name, ".idx"))
-            if index.count > SMALL_PACK:
-                self._large[name] = index
-            else:
+            if self._is_remembered(index.count):
                 self._take(name, index.all())
+            else:
+                self._large[name] = index
         except OSError as error:
             self.unread.append(error)
             return  # no descriptor was left, or the disk failed once: the next look for it may find it
         except (ValueError, struct.error):
             pass  # damaged: its objects are not found, so that the next save stores them again
         self._names.add(name)
+
+    def _is_remembered(self, count: int) -> bool:
+        """Is a pack of so many objects to be kept in the dictionary?"""
+        return count <= SMALL_PACK and len(self._small) + count <= MOST_REMEMBERED
 
     def _forget(self, gone: set[str]) -> None:
         """Packs went. What others hold is not read again: after a merge there may be thousands of them."""

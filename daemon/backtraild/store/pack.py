@@ -24,9 +24,9 @@ from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
 
 SPILL_SIZE = 4 * 1024 * 1024
-# Somebody waits for a checkpoint of a file or two. To deflate its few objects takes a tenth of that time, and saves a
-# block of the disk or two until it is merged with others, and all of them are deflated.
-AS_IT_IS_BYTES = 16 * 1024
+# Somebody waits for a checkpoint of a few files. To deflate their objects takes a tenth of that time, and saves some
+# blocks of the disk until it is merged with others, and all of them are deflated.
+AS_IT_IS_BYTES = 64 * 1024
 
 _HEADER = struct.Struct(">4sII")
 _NO_LINES = -1

@@ -18,6 +18,7 @@ import pytest
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.model import FILE_MODE, Entry
 from backtraild.store import indexes, loose, pack, packs, reader, stream
+from backtraild.store.indexes import Finder, PackIndex
 from backtraild.store.objects import EMPTY_TREE, ObjectType, encode_tree, object_id
 from backtraild.store.pack import PackWriter
 from backtraild.store.packed import encode_header
@@ -182,6 +183,27 @@ def test_every_object_among_many_is_found_and_no_other(
     assert all(objects.read_blob(oid) == content for oid, content in found.items())
     near = [bytes([*oid[:-1], oid[-1] ^ 1]) for oid in found] + [bytes(20), b"\xff" * 20]
     assert not any(map(objects.has, near))
+
+
+def test_what_small_packs_hold_is_remembered_up_to_a_limit_and_found_beyond_it(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of checkpoints of many files between two rounds of upkeep must not take all memory."""
+    monkeypatch.setattr(indexes, "MOST_REMEMBERED", 25)
+    found = write_pack(repository, [b"first %d" % number for number in range(10)])
+    finder = Finder(str(repository / "objects/pack"))
+    finder.refresh()
+    for name in range(3):
+        new = write_pack(repository, [b"%d %d" % (name, number) for number in range(10)])
+        (stem,) = {path.stem for path in (repository / "objects/pack").glob("*.idx")} - finder._names
+        finder.added(stem, PackIndex(finder.path(stem, ".idx")).all())
+        found |= new
+    assert len(finder._small) == 20
+    for each in (finder, Finder(str(repository / "objects/pack"))):
+        each.refresh()
+        assert len(each._small) <= 25
+        assert all(each.find(oid) for oid in found)
+        assert {oid for oid, _ in each.all()} == set(found)
 
 
 def test_objects_that_maintenance_moved_are_found_again(repository: Path, git: Git) -> None:

@@ -248,6 +248,22 @@ def test_the_users_git_configuration_has_no_influence(
     assert contents(Store(str(git_dir)), made.tree) == files
 
 
+def test_opening_a_store_writes_its_configuration_only_where_it_is_another_one(git_dir: Path) -> None:
+    """With ten folders watched, every start would wait for the disk seventy times, for nothing."""
+    Store.create(str(git_dir)).close()
+    files = [git_dir / "config", git_dir / "HEAD"]
+    contents_before, inodes = [file.read_bytes() for file in files], [file.stat().st_ino for file in files]
+    Store.create(str(git_dir)).close()
+    assert [file.stat().st_ino for file in files] == inodes
+    for file in files:
+        file.write_bytes(file.read_bytes() + b"# and more\n")
+        Store.create(str(git_dir)).close()
+        assert [file.read_bytes() for file in files] == contents_before
+        file.unlink()
+        Store.create(str(git_dir)).close()
+        assert [file.read_bytes() for file in files] == contents_before
+
+
 def test_the_environments_git_variables_have_no_influence(
     tmp_path: Path, git_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
