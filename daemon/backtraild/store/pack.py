@@ -24,9 +24,11 @@ from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
 
 SPILL_SIZE = 4 * 1024 * 1024
-# Somebody waits for a checkpoint of a few files. To deflate their objects takes a tenth of that time, and saves some
-# blocks of the disk until it is merged with others, and all of them are deflated.
-AS_IT_IS_BYTES = 64 * 1024
+# Somebody waits for a checkpoint of a few files, a tenth of the time for their objects to be deflated. A small one takes
+# as long as several kilobytes do, and what it saves is some bytes of the disk, until packs are merged and all of it is
+# deflated. So much of a pack is left as it is, if it is small, and if it is not.
+SMALL_OBJECT = 4 * 1024
+AS_IT_IS_BYTES, AS_IT_IS_BYTES_OF_LARGER = 256 * 1024, 16 * 1024
 
 _HEADER = struct.Struct(">4sII")
 _NO_LINES = -1
@@ -82,8 +84,8 @@ class PackWriter:
         """Add an object that is in memory. Of one that is new it need not be found out whether the store has it."""
         oid = object_id(kind, content)
         if not (oid in self._places if is_new else self._has(oid)):
-            is_small = self._position() + len(content) <= AS_IT_IS_BYTES
-            self._append(packed(kind, oid, content, as_it_is=is_small))
+            room = AS_IT_IS_BYTES if len(content) <= SMALL_OBJECT else AS_IT_IS_BYTES_OF_LARGER
+            self._append(packed(kind, oid, content, as_it_is=self._position() + len(content) <= room))
         return oid
 
     def add_packed(self, packed: Packed) -> None:

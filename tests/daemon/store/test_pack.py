@@ -309,14 +309,16 @@ def test_the_first_bytes_of_a_pack_are_left_as_they_are_and_all_others_deflated(
     repository: Path, writer: PackWriter, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever saves a file waits for it; whoever saves ten thousand would wait for a disk full of them."""
-    monkeypatch.setattr(pack, "AS_IT_IS_BYTES", 2_500)
-    contents = [b"", b"a" * 1_000, b"b" * 1_000, b"c" * 1_000, b"d"]
+    monkeypatch.setattr(pack, "SMALL_OBJECT", 1_000)
+    monkeypatch.setattr(pack, "AS_IT_IS_BYTES", 3_500)
+    monkeypatch.setattr(pack, "AS_IT_IS_BYTES_OF_LARGER", 1_500)
+    contents = [b"", b"a" * 1_100, b"b" * 1_000, b"c" * 1_100, b"d" * 1_000, b"e" * 1_000, b"f"]
     for content in contents:
         writer.add(ObjectType.BLOB, content)
     writer.finish()
     (path,) = (path for path in pack_files(repository) if path.suffix == ".pack")
     written = path.read_bytes()
-    assert [b"%c" % sign * 1_000 in written for sign in b"abc"] == [True, True, False]
+    assert [sign for sign in b"abcde" if b"%c" % sign * 1_000 in written] == [*b"abd"]
     assert_git_accepts(repository, git)
     assert objects_in(repository, git) == {
         object_id(ObjectType.BLOB, content): content for content in contents
