@@ -24,9 +24,9 @@ from backtraild.store.objects import ObjectType, hash_prefix, object_id
 from backtraild.store.packed import decode_header, encode_header
 
 SPILL_SIZE = 4 * 1024 * 1024
-# Somebody waits for a checkpoint of a few files, a tenth of the time for their objects to be deflated. A small one takes
-# as long as several kilobytes do, and what it saves is some bytes of the disk, until packs are merged and all of it is
-# deflated. So much of a pack is left as it is, if it is small, and if it is not.
+# Whoever waits for a checkpoint of a few files waits a tenth of that for deflating their objects. A small one takes as
+# long as several kilobytes, and all that it saves are a few bytes of the disk until packs are merged, when everything is
+# deflated. So much of a pack is left as it is: of small objects, and of larger ones.
 SMALL_OBJECT = 4 * 1024
 AS_IT_IS_BYTES, AS_IT_IS_BYTES_OF_LARGER = 256 * 1024, 16 * 1024
 
