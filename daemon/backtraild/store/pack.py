@@ -25,7 +25,7 @@ from backtraild.store.packed import decode_header, encode_header
 
 SPILL_SIZE = 4 * 1024 * 1024
 # Whoever waits for a checkpoint of a few files waits a tenth of that for deflating their objects. A small one takes as
-# long as several kilobytes, and all that it saves are a few bytes of the disk until packs are merged, when everything is
+# long as several kilobytes, and all it saves are a few bytes of the disk until packs are merged, when everything is
 # deflated. So much of a pack is left as it is: of small objects, and of larger ones.
 SMALL_OBJECT = 4 * 1024
 AS_IT_IS_BYTES, AS_IT_IS_BYTES_OF_LARGER = 256 * 1024, 16 * 1024
