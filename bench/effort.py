@@ -10,7 +10,7 @@ class Effort:
     saves: int = 30
     others_every: int = 6  # of the saves: peers that are slow and have no bar have fewer turns
     growth_saves: int = 40
-    starts: int = 5
+    starts: int = 15
     growth_starts: int = 3
     changed_at_start: int = 100
     restores: int = 20

@@ -99,6 +99,7 @@ class Ground:
             raise
 
     def _first_snapshots(self) -> None:
+        self._have_in_memory()
         self.first.add_ours(on_calm_disk(self._watch))
         self.memory = Memory.of(self.ours.pid)
         self.store = Path(self.workspace.status().store)
@@ -115,7 +116,13 @@ class Ground:
         except PeerFailed as error:
             self._lose(name, str(error))
             return
+        self._have_in_memory()
         self.time(name, self.peers[name].snapshot, self.first)
+
+    def _have_in_memory(self) -> None:
+        """Borg has the system forget what it has read: whoever comes after it would have to wait for the disk."""
+        for path in self.paths:
+            (self.root / os.fsdecode(path)).read_bytes()
 
     def _lose(self, name: str, reason: str) -> None:
         self.lost[name] = reason
