@@ -22,8 +22,8 @@ _METHOD = (
     "install it. Medians, unless said otherwise; in brackets the smallest and the largest of all n repetitions, of "
     "which none is left out. The samples are in `results.json`. What Backtrail acknowledges is on the disk; most peers "
     "leave that to the system. Before a peer's turn Backtrail rests for 20 ms, in which it does what it leaves until "
-    "nobody waits, such as the rest of a save's syncs; the last row of P1 is without such rests. Everybody finds the tree "
-    "in memory when its first snapshot is made."
+    "nobody waits, such as the rest of a save's syncs; the last row of P1 is without such rests. Everybody finds the "
+    "tree in memory when its first snapshot is made."
 )
 _UNREACHED = "**not reached**"
 
