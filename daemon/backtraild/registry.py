@@ -77,14 +77,15 @@ class Registry:
         if found is None:
             found = [] if labels is None else self._rebuilt("The list of watched folders was missing.")
         self._entries = {entry.id: entry for entry in found}
+        self._hidden: frozenset[str] = frozenset()
         self._label_all()
 
     def __iter__(self) -> Iterator[Registered]:
-        return iter(list(self._entries.values()))
+        return iter([entry for entry in list(self._entries.values()) if entry.id not in self._hidden])
 
     def get(self, workspace: str) -> Registered | None:
         """An entry by its id."""
-        return self._entries.get(workspace)
+        return None if workspace in self._hidden else self._entries.get(workspace)
 
     def around(self, path: str) -> Registered | None:
         """The innermost watched folder that contains a path."""
@@ -101,10 +102,19 @@ class Registry:
         self._write({**self._entries, entry.id: entry})
         self._label(entry, watched=True)
 
+    def hide(self, workspace: str) -> None:
+        """Have nobody find an entry that is about to be removed. It is still in the file, as after a crash."""
+        self._hidden |= {workspace}
+
+    def show(self, workspace: str) -> None:
+        """It was not removed."""
+        self._hidden -= {workspace}
+
     def remove(self, workspace: str) -> None:
         """Forget an entry, durably."""
         gone = self._entries.get(workspace)
         self._write({name: entry for name, entry in self._entries.items() if name != workspace})
+        self.show(workspace)  # whoever comes next under this name is another one
         if gone is not None:
             self._label(gone, watched=False)
 
@@ -202,7 +212,7 @@ class Registry:
 
     def _put_back(self) -> None:
         """The new list may be in its place and only not durable: nobody is told of it, so the old one has to stand."""
-        content = msgspec.json.encode(_File(VERSION, [_shown(entry) for entry in self]))
+        content = msgspec.json.encode(_File(VERSION, [_shown(entry) for entry in self._entries.values()]))
         with contextlib.suppress(OSError):
             durable.replace_file(self._path, msgspec.json.format(content))
 

@@ -262,7 +262,7 @@ class Roster(Asking):
     def _taken_out(self, workspace: str) -> tuple[Registered, Worker]:
         with self._lock:
             entry = self.entry(workspace)
-            self._registry.remove(entry.id)
+            self._registry.hide(entry.id)
             del self._readers[entry.id]
             return entry, self._workers.pop(entry.id)
 
@@ -270,11 +270,22 @@ class Roster(Asking):
         entry, worker = self._taken_out(workspace)
         # Its last save may take long. The others go on meanwhile, and whoever watches it again waits.
         _dismiss(worker)
+        self._strike_out(entry)
         try:
             if purge:
                 stores.purge(self._places, entry)
         finally:
             self._tell("workspace_removed", entry, {"purged": purge})
+
+    def _strike_out(self, entry: Registered) -> None:
+        """Not before its store is settled: nobody opens it again to complete what a power cut leaves of a save."""
+        with self._lock:
+            try:
+                self._registry.remove(entry.id)
+            except BaseException:
+                self._registry.show(entry.id)
+                self._employ(entry)
+                raise
 
     def _abandon(self, workspace: str, purge: bool) -> None:
         """Unwatch what should not have been watched, also while the service stops and nobody begins anything."""

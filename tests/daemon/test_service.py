@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -21,7 +22,7 @@ from backtrail.errors import (
 from backtraild import requests, suspend
 from backtraild.app import SWITCH_SECONDS
 from backtraild.model import Intent, SkipReason
-from backtraild.registry import workspace_id
+from backtraild.registry import Registry, workspace_id
 from backtraild.service import Service
 from backtraild.state import Query
 from backtraild.workspace.recorder import Recorder
@@ -165,6 +166,42 @@ def test_a_stop_waits_for_what_is_being_unwatched(tmp_path: Path):
     stopping.join(10)
     unwatching.join(10)
     assert [event.type for event in at.told][-2:] == ["checkpoint_created", "workspace_removed"]
+
+
+def test_a_folder_is_forgotten_when_its_last_checkpoint_is_settled_and_not_before(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    """Nobody opens the store again: after a power cut, git would find a reference without anything in it."""
+    site = at.watch(settings={"quiet": 60.0, "patience": 60.0})
+    repository = at.service.store(site.id) / "repo.git"
+    site.write("a", "unsaved")
+    eventually(lambda: at.service.status(site.id).pending)
+    found: list[tuple[set[str], list[Path]]] = []
+    remove = Registry.remove
+
+    def look_and_remove(registry: Registry, workspace: str) -> None:
+        names = set(os.listdir(repository / "refs/checkpoints"))
+        found.append((names, list((repository / "objects/pack").glob("blank-*"))))
+        remove(registry, workspace)
+
+    monkeypatch.setattr(Registry, "remove", look_and_remove)
+    at.service.unwatch(site.id)
+    assert found == [({"1", "2"}, [])]
+
+
+def test_a_folder_that_can_t_be_forgotten_is_still_watched(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    """On a disk that fails, unwatching fails as a whole."""
+    site = at.watch()
+    with monkeypatch.context() as patch:
+        patch.setattr(Registry, "remove", Mock(side_effect=StoreFailed("The disk is full.")))
+        with pytest.raises(StoreFailed, match="full"):
+            at.service.unwatch(site.id)
+    assert [entry.id for entry in at.service.workspaces()] == [site.id]
+    site.write("a", "1")
+    at.service.save(site.id, allow_empty=True)
+    assert at.service.read(site.id, "@", b"a") == b"1"
+    at.service.unwatch(site.id)
+    assert at.service.workspaces() == []
 
 
 @pytest.mark.parametrize(

@@ -244,6 +244,18 @@ def test_a_rewind_without_yes_tells_its_plan_and_changes_nothing(shell: Prompt) 
     assert (shell.root / "app.py").read_text() == "plan 3\n"
 
 
+def test_what_is_to_be_edited_is_handed_back_though_nobody_told_it_apart(shell: Prompt) -> None:
+    """A script that only saves its transcript after each turn can still edit a message and send it again."""
+    told = said("first", "done", "second", "done")
+    for turn, texts in enumerate((told[:2], told), 1):
+        shell.write("app.py", f"after {turn}\n")
+        words = ["--session", "plain", "--turn", str(turn), "--conversation", transcript(shell, texts)]
+        shell("save", *words)
+    assert "second" in shell("session", "show", "plain").text
+    done = shell("rewind", "--session", "plain", "--before-turn", "2", "--yes", "--json").json
+    assert (done["prompt"], done["conversation"]) == ("second", told[:2])
+
+
 def test_a_rewind_takes_both_back_and_undo_brings_them_again(shell: Prompt) -> None:
     """Edit message 2 and go on from there; then think better of it."""
     talk(shell, "both", 3)

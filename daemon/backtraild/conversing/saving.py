@@ -17,7 +17,7 @@ from backtraild.conversing.model import Talk
 from backtraild.keeper import Keeper
 from backtraild.model import Checkpoint, Intent
 from backtraild.sessions import Session, Snapshot, SnapshotType, Turn, check_number, check_session_id
-from backtraild.transcripts import Source
+from backtraild.transcripts import Recorded, Source
 
 _log = logging.getLogger(__name__)
 
@@ -107,10 +107,34 @@ def _cleaned(keeper: Keeper, intent: Intent) -> Intent:
 def _bind(keeper: Keeper, checkpoint: Checkpoint, intent: Intent, talk: Talk, newest: int | None) -> None:
     """Let the session know of its checkpoint: the turn that it ended, and what was said by then."""
     session = _begun(keeper, checkpoint, talk)
-    if checkpoint.turn is not None:
-        _end_turn(keeper, session, checkpoint, talk, newest, intent.metadata)
-    if talk.conversation is not None:
-        _record(keeper, session, checkpoint, talk.conversation, intent.metadata)
+    said = None
+    try:
+        said = _kept(keeper, session, checkpoint, talk)
+    finally:  # the turn has ended, whatever is wrong with the transcript
+        if checkpoint.turn is not None:
+            prompted = _prompted(keeper, session, checkpoint.turn, talk, said)
+            _end_turn(keeper, session, checkpoint, prompted, newest, intent.metadata)
+    if said is not None:
+        sessions = keeper.workspace.sessions
+        snapshot = sessions.bind_conversation(
+            session.id, said, SnapshotType.CHECKPOINT, checkpoint.turn, checkpoint.number, intent.metadata
+        )
+        telling.conversation_saved(keeper, session, snapshot)
+
+
+def _kept(keeper: Keeper, session: Session, checkpoint: Checkpoint, talk: Talk) -> Recorded | None:
+    """What was said, in the store; None if there is nothing, or it was bound when the same was asked before."""
+    sessions = keeper.workspace.sessions
+    if talk.conversation is None or sessions.said_by(session.id, checkpoint.number) is not None:
+        return None
+    return sessions.keep_conversation(session.id, talk.conversation)
+
+
+def _prompted(keeper: Keeper, session: Session, turn: int, talk: Talk, said: Recorded | None) -> Talk:
+    """Who tells only what was said has told what was asked, too."""
+    if talk.prompt is not None or said is None:
+        return talk
+    return replace(talk, prompt=keeper.workspace.sessions.asked(session, said, turn))
 
 
 def _begun(keeper: Keeper, checkpoint: Checkpoint, talk: Talk) -> Session:
@@ -156,18 +180,6 @@ def _begin_turn(
     )
     telling.turn_started(keeper, session, turn)
     return turn
-
-
-def _record(
-    keeper: Keeper, session: Session, checkpoint: Checkpoint, source: Source, metadata: Mapping[str, Any]
-) -> None:
-    sessions = keeper.workspace.sessions
-    if sessions.said_by(session.id, checkpoint.number) is not None:
-        return  # asked again
-    snapshot = sessions.record_conversation(
-        session.id, source, SnapshotType.CHECKPOINT, checkpoint.turn, checkpoint.number, metadata
-    )
-    telling.conversation_saved(keeper, session, snapshot)
 
 
 def _told(keeper: Keeper, checkpoint: Checkpoint, error: Exception) -> str:

@@ -1,19 +1,24 @@
 """Conversations of sessions: recorded as snapshots, bound to turns and checkpoints, read again."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from backtrail.errors import UnknownTurn, UsageError
+from backtrail.errors import BacktrailError, UnknownTurn, UsageError
 from backtraild.sessions import facts
-from backtraild.sessions.cleaning import Cleaner, Redactor
+from backtraild.sessions.cleaning import PROMPT_LIMIT, Cleaner, Redactor
 from backtraild.sessions.indexing import Indexing
 from backtraild.sessions.journal import Journal
-from backtraild.sessions.model import Session, Snapshot, SnapshotType, check_number, session_key
+from backtraild.sessions.model import Session, Snapshot, SnapshotType, Turn, check_number, session_key
+from backtraild.sessions.texts import asked
 from backtraild.sessions.turns import Turns
 from backtraild.transcripts import Recorded, Source, Transcripts
+
+# Messages in which the prompt of a turn is looked for.
+MOST_ASKED = 1_000
 
 
 class Conversations:
@@ -48,8 +53,11 @@ class Conversations:
         check_number("A turn's number", turn)
         check_number("A checkpoint's number", checkpoint)
         Cleaner(self._redactor).metadata({}, metadata)
-        recorded = self._transcripts.record(session_key(session), source)
-        return self.bind(session, recorded, type, turn, checkpoint, metadata)
+        return self.bind(session, self.keep(session, source), type, turn, checkpoint, metadata)
+
+    def keep(self, session: str, source: Source) -> Recorded:
+        """Keep what was said so far, durably; it is part of the session once it is bound."""
+        return self._transcripts.record(session_key(session), source)
 
     def bind(
         self,
@@ -81,13 +89,40 @@ class Conversations:
         )
         # A turn that is not there (yet) must not cost the conversation: the snapshot names it all the same.
         told = None if base is None or turn is None else self._turns.find(base, turn)
-        turns = [] if told is None else [replace(told, snapshot=snapshot.number)]
         is_late = told is not None and told.number < old.last_number
+        if told is not None and not is_late and not told.prompt:
+            told = _prompted(told, self.asked(old, recorded, told.number), cleaner)
+        turns = [] if told is None else [replace(told, snapshot=snapshot.number)]
         shown = old.snapshot if is_late else snapshot.number
         changed = replace(old, updated=now, snapshot_count=snapshot.number, snapshot=shown)
         self._journal.write(base, facts.counted(changed, cleaner.redacted), turns, [snapshot])
         self._indexing.newest(session)
         return snapshot
+
+    def asked(self, session: Session, recorded: Recorded, number: int) -> str:
+        """What was asked in a turn that is just over, by all that was said so far; empty where that does not tell.
+
+        It is what comes first after the conversation as it was before. Where that is unknown, or the agent has
+        rewritten it, it is what was asked last.
+        """
+        key, end = session_key(session.id), recorded.message_count
+        # What can't be read is told by whoever reads the conversation.
+        with contextlib.suppress(BacktrailError):
+            before = self._said_before(session, number)
+            if before is not None and before <= end - recorded.appended:
+                lines = self._transcripts.read(
+                    key, recorded.generation, before, min(before + MOST_ASKED, end)
+                )
+                return next(filter(None, map(asked, lines)), "")
+            lines = self._transcripts.read(key, recorded.generation, max(0, end - MOST_ASKED), end)
+            return next(filter(None, map(asked, reversed(list(lines)))), "")
+        return ""
+
+    def _said_before(self, session: Session, number: int) -> int | None:
+        """How many messages there were before a turn that is new; None if nobody knows."""
+        if session.snapshot is not None:
+            return self.snapshot(session.id).message_count
+        return 0 if number == 1 else None
 
     def copy(
         self, session: str, git_dir: str, original: str, shown: Snapshot, checkpoint: int | None = None
@@ -153,3 +188,8 @@ class Conversations:
         if turn.snapshot is None:
             raise UnknownTurn(f"No conversation was recorded for turn {number} of session {session!r}.")
         return self.snapshot(session, turn.snapshot)
+
+
+def _prompted(turn: Turn, prompt: str, cleaner: Cleaner) -> Turn:
+    """A turn of which nobody told what was asked in it, with what the conversation tells."""
+    return replace(turn, prompt=cleaner.text(prompt, PROMPT_LIMIT), prompt_cut=len(prompt) > PROMPT_LIMIT)

@@ -63,6 +63,7 @@ class Sessions:
         self.turn, self.turns = turns.get, turns.all
         self.reverse = turns.reverse
         self.record_conversation, self.bind_conversation = conversations.record, conversations.bind
+        self.keep_conversation, self.asked = conversations.keep, conversations.asked
         self.conversation, self.copy_conversation = conversations.read, conversations.copy
         self.snapshot, self.snapshots = conversations.snapshot, conversations.snapshots
         self.reconcile, self.rebuild = self._journal.reconcile, self._journal.rebuild

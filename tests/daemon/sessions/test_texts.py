@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtraild.sessions.texts import TEXT_LIMIT, passage
+from backtraild.sessions.texts import TEXT_LIMIT, asked, passage
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -55,3 +55,32 @@ def test_a_time_is_one_only_if_it_is_written_as_one() -> None:
     assert [time.isoformat() for time in times if time] == ["2026-01-02T03:04:05.678000+00:00"]
     for stamp in ("yesterday", 1700000000, None, "0001-01-01T00:00:00+23:59", {}):
         assert passage(json.dumps({"timestamp": stamp}).encode()).time is None
+
+
+def test_what_a_person_asks_is_told_from_what_tools_and_agents_say() -> None:
+    """Agents write down results of tools in their user's name, and wrap messages in records of their own."""
+    question = [
+        {"type": "text", "text": "why"},
+        {"type": "image", "source": "…"},
+        {"type": "text", "text": "?"},
+    ]
+    result = [{"type": "tool_result", "tool_use_id": "1", "content": "42"}]
+    for message, said in [
+        ({"role": "user", "content": "why?\x01\n"}, "why?\x01\n"),
+        ({"type": "user", "message": {"role": "user", "content": question}}, "why\n?"),
+        ({"type": "user", "content": "why?"}, "why?"),
+        ({"role": "user", "content": [{"type": "input_text", "text": "why?"}]}, "why?"),
+        ({"role": "user", "content": result}, ""),
+        ({"role": "assistant", "content": "because"}, ""),
+        ({"role": "user", "content": {"text": "why?"}}, ""),
+        ({"role": "user"}, ""),
+        (["user", "why?"], ""),
+    ]:
+        assert asked(json.dumps(message).encode()) == said
+
+
+@given(st.one_of(values, shapes, shapes.map(lambda inner: {"message": inner})))
+def test_any_message_may_be_asked_in(message: object) -> None:
+    """Nor may it end the recording of a turn."""
+    assert isinstance(asked(json.dumps(message).encode()), str)
+    assert asked(b"[" * 100_000) == asked(b"\xff") == ""

@@ -81,7 +81,7 @@ def _options(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="what was said up to now: JSON lines or a JSON array; - is stdin",
     )
-    add("--prompt", metavar="TEXT", help="what was asked in that turn")
+    add("--prompt", metavar="TEXT", help="what was asked in that turn, where the conversation does not tell")
     add("--agent", metavar="NAME", help="who speaks with the user")
     add("--title", metavar="TEXT", help="what the conversation is about")
     add("--phase", metavar="PHASE", help="what is being done now, as in planning or testing")
