@@ -8,12 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from backtrail.errors import BacktrailError, UnknownTurn, UsageError
-from backtraild.sessions import facts
+from backtraild.sessions import facts, texts
 from backtraild.sessions.cleaning import PROMPT_LIMIT, Cleaner, Redactor
 from backtraild.sessions.indexing import Indexing
 from backtraild.sessions.journal import Journal
 from backtraild.sessions.model import Session, Snapshot, SnapshotType, Turn, check_number, session_key
-from backtraild.sessions.texts import asked
 from backtraild.sessions.turns import Turns
 from backtraild.transcripts import Recorded, Source, Transcripts
 
@@ -113,9 +112,9 @@ class Conversations:
                 lines = self._transcripts.read(
                     key, recorded.generation, before, min(before + MOST_ASKED, end)
                 )
-                return next(filter(None, map(asked, lines)), "")
+                return next(filter(None, map(texts.asked, lines)), "")
             lines = self._transcripts.read(key, recorded.generation, max(0, end - MOST_ASKED), end)
-            return next(filter(None, map(asked, reversed(list(lines)))), "")
+            return next(filter(None, map(texts.asked, reversed(list(lines)))), "")
         return ""
 
     def _said_before(self, session: Session, number: int) -> int | None:

@@ -19,9 +19,8 @@ from backtraild.store.objects import ID_LENGTH
 
 # Objects: the checkpoint of a few hundred files is a small pack. Every large one is asked for each object that is new.
 SMALL_PACK = 1_000
-MOST_REMEMBERED = (
-    100_000  # objects of small packs: about 250 bytes of memory each; beyond that, indexes are asked
-)
+# Objects of small packs, about 250 bytes of memory each. Beyond that, their indexes are asked like those of large ones.
+MOST_REMEMBERED = 100_000
 # An object's place takes two reads, of what a system that is short of memory has forgotten in a minute. So an index
 # that saves ask is kept, 28 bytes for each object, unless it is for some millions of them.
 ASKED_OFTEN = 8
