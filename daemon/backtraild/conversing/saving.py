@@ -112,8 +112,7 @@ def _bind(keeper: Keeper, checkpoint: Checkpoint, intent: Intent, talk: Talk, ne
         said = _kept(keeper, session, checkpoint, talk)
     finally:  # the turn has ended, whatever is wrong with the transcript
         if checkpoint.turn is not None:
-            prompted = _prompted(keeper, session, checkpoint.turn, talk, said)
-            _end_turn(keeper, session, checkpoint, prompted, newest, intent.metadata)
+            _end_turn(keeper, session, checkpoint, talk, said, newest, intent.metadata)
     if said is not None:
         sessions = keeper.workspace.sessions
         snapshot = sessions.bind_conversation(
@@ -128,13 +127,6 @@ def _kept(keeper: Keeper, session: Session, checkpoint: Checkpoint, talk: Talk) 
     if talk.conversation is None or sessions.said_by(session.id, checkpoint.number) is not None:
         return None
     return sessions.keep_conversation(session.id, talk.conversation)
-
-
-def _prompted(keeper: Keeper, session: Session, turn: int, talk: Talk, said: Recorded | None) -> Talk:
-    """Who tells only what was said has told what was asked, too."""
-    if talk.prompt is not None or said is None:
-        return talk
-    return replace(talk, prompt=keeper.workspace.sessions.asked(session, said, turn))
 
 
 def _begun(keeper: Keeper, checkpoint: Checkpoint, talk: Talk) -> Session:
@@ -155,6 +147,7 @@ def _end_turn(
     session: Session,
     checkpoint: Checkpoint,
     talk: Talk,
+    said: Recorded | None,
     newest: int | None,
     metadata: Mapping[str, Any],
 ) -> None:
@@ -164,7 +157,7 @@ def _end_turn(
     last = sessions.last_turn(session.id)
     if last is None or last.number != checkpoint.turn:
         before = newest if last is None or last.after is None else last.after
-        _begin_turn(keeper, session, checkpoint, talk, before)
+        _begin_turn(keeper, session, checkpoint, talk, said, before)
     turn = sessions.end_turn(
         session.id, checkpoint.turn, after=checkpoint.number, metadata=metadata, tools=talk.tools
     )
@@ -172,12 +165,18 @@ def _end_turn(
 
 
 def _begin_turn(
-    keeper: Keeper, session: Session, checkpoint: Checkpoint, talk: Talk, before: int | None
+    keeper: Keeper,
+    session: Session,
+    checkpoint: Checkpoint,
+    talk: Talk,
+    said: Recorded | None,
+    before: int | None,
 ) -> Turn:
-    """A turn of which nobody told when it began."""
-    turn = keeper.workspace.sessions.begin_turn(
-        session.id, checkpoint.turn, talk.role or "user", talk.prompt or "", before
-    )
+    """A turn of which nobody told when it began. Who tells only what was said has told what was asked, too."""
+    sessions, prompt = keeper.workspace.sessions, talk.prompt
+    if prompt is None and said is not None and checkpoint.turn is not None:
+        prompt = sessions.asked(session, said, checkpoint.turn)
+    turn = sessions.begin_turn(session.id, checkpoint.turn, talk.role or "user", prompt or "", before)
     telling.turn_started(keeper, session, turn)
     return turn
 

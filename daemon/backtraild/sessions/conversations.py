@@ -1,6 +1,7 @@
 """Conversations of sessions: recorded as snapshots, bound to turns and checkpoints, read again."""
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -114,7 +115,8 @@ class Conversations:
                 )
                 return next(filter(None, map(texts.asked, lines)), "")
             lines = self._transcripts.read(key, recorded.generation, max(0, end - MOST_ASKED), end)
-            return next(filter(None, map(texts.asked, reversed(list(lines)))), "")
+            last = deque(filter(None, map(texts.asked, lines)), maxlen=1)
+            return last[0] if last else ""
         return ""
 
     def _said_before(self, session: Session, number: int) -> int | None:
