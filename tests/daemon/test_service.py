@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -27,7 +28,7 @@ from backtraild.service import Service
 from backtraild.state import Query
 from backtraild.workspace.recorder import Recorder
 from support.disk import snapshot
-from support.serving import Desk, desk
+from support.serving import Desk, Site, desk
 from support.watching import eventually
 
 ANSWER_SECONDS = 0.05
@@ -99,6 +100,14 @@ def test_settings_that_make_no_sense_are_refused_and_change_nothing(at: Desk, tm
     assert at.service.workspaces() == before
 
 
+def hold_up(at: Desk, site: Site, gate: threading.Event) -> "Future[bool]":
+    """The site's worker is busy from now on, until the gate is opened; a request that still waits would be refused."""
+    begun = threading.Event()
+    held = at.service.submit(site.id, lambda _: begun.set() or gate.wait(60))
+    assert begun.wait(60)
+    return held
+
+
 def test_a_worker_that_takes_long_to_end_holds_up_only_who_wants_its_folder(at: Desk):
     """Unwatching a huge folder must not freeze the daemon; and one store never has two writers."""
     site, other = at.watch(), at.watch("other")
@@ -112,7 +121,7 @@ def test_a_worker_that_takes_long_to_end_holds_up_only_who_wants_its_folder(at: 
         at.watch()
         log.append("watched")
 
-    held = at.service.submit(site.id, lambda _: gate.wait(60))
+    held = hold_up(at, site, gate)
     threads = [threading.Thread(target=unwatch)]
     threads[0].start()
     eventually(lambda: [entry.id for entry in at.service.workspaces()] == [other.id])
@@ -140,7 +149,7 @@ def test_a_worker_that_takes_long_to_end_holds_up_only_who_wants_its_folder(at: 
 def test_a_pause_is_not_lost_while_the_settings_change(at: Desk):
     """Two clients at once: both meant what they said."""
     site, gate = at.watch(), threading.Event()
-    at.service.submit(site.id, lambda _: gate.wait(60))
+    hold_up(at, site, gate)
     changing = threading.Thread(target=at.watch, kwargs={"settings": {"quiet": 0.07}})
     changing.start()
     eventually(lambda: at.service.workspaces()[0].config.quiet == 0.07)
@@ -156,7 +165,7 @@ def test_a_stop_waits_for_what_is_being_unwatched(tmp_path: Path):
     at = Desk(tmp_path)
     site, gate = at.watch(), threading.Event()
     site.write("a", "1")
-    at.service.submit(site.id, lambda _: gate.wait(60))
+    hold_up(at, site, gate)
     unwatching = threading.Thread(target=at.service.unwatch, args=(site.id,))
     unwatching.start()
     eventually(lambda: at.service.workspaces() == [])
@@ -462,7 +471,7 @@ def test_whoever_serves_many_clients_asks_without_waiting(at: Desk):
     """One slow request must not hold up the thread that answers all the others."""
     site, gate = at.watch(), threading.Event()
     site.write("a", "1")
-    held = at.service.submit(site.id, lambda _: gate.wait(60))
+    held = hold_up(at, site, gate)
     saved = at.service.submit(site.id, requests.save(Intent(message="later")))
     read = at.service.submit(site.id, requests.read("@", b"a"))
     assert not saved.done()
