@@ -8,8 +8,7 @@ from msgspec import Struct
 from backtraild.model import Checkpoint, Kind, Path
 from backtraild.state.connection import Connection
 from backtraild.state.database import Database, borders
-
-MOST_REQUESTS = 20_000  # are remembered, in about a megabyte and a half
+from backtraild.state.traces import Traces
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Each part is found in an index of its own: the cost follows the changes of the path, not the checkpoints.
@@ -37,8 +36,7 @@ class Index:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._requests: set[int] | None = None  # hashes of all that are indexed, and perhaps of others
-        self._has_many = False
+        self._requests: Traces | None = None  # of all that are indexed, and perhaps of others
 
     @property
     def _connection(self) -> Connection:
@@ -55,8 +53,8 @@ class Index:
     def add(self, checkpoint: Checkpoint) -> None:
         """Index a checkpoint. One with a very long list of changes is marked, not listed."""
         complete = checkpoint.files_changed_complete
-        if self._requests is not None:
-            self._requests.add(hash(checkpoint.request))
+        if self._requests is not None and checkpoint.request is not None:
+            self._requests.leave(checkpoint.request)
         self._connection.execute(
             "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -133,16 +131,11 @@ class Index:
         return None if row[0] is None else int(row[0])
 
     def _may_have(self, request: str) -> bool:
-        """False if no checkpoint was made for a request, as far as that can be remembered."""
-        if self._has_many:
-            return True
+        """False if no checkpoint was made for a request."""
         if self._requests is None:
             rows = self._connection.execute("SELECT request FROM checkpoints WHERE request IS NOT NULL")
-            self._requests = {hash(each) for (each,) in rows}
-        found = hash(request) in self._requests
-        if len(self._requests) > MOST_REQUESTS:
-            self._requests, self._has_many = None, True
-        return found
+            self._requests = Traces(each for (each,) in rows)
+        return self._requests.may_be_of(request)
 
 
 def _conditions(query: Query) -> tuple[str, dict[str, object]]:

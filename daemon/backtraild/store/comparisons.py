@@ -8,7 +8,7 @@ from backtraild.model import Entry, ObjectId
 from backtraild.store.kept import Kept
 from backtraild.store.patch import Comparing, Comparison, ContentSource, comparing
 
-KEPT_BYTES = 4 * 1024 * 1024
+KEPT_BYTES = 2 * 1024 * 1024
 _BESIDE_HUNKS = 400  # what a comparison takes that has none
 
 _Key = tuple[ObjectId | None, ObjectId | None]

@@ -16,6 +16,7 @@ from backtraild import durable
 from backtraild.blanks import Blanks
 from backtraild.model import ObjectId
 from backtraild.store import aside
+from backtraild.store.packed_refs import LARGEST, PackedRefs
 
 # Each file of a ref takes a block of the disk, a hundred times what is in it: beyond so many they are moved into one, a
 # part at a time. That one is written anew each time, so the longer it is, the more are awaited.
@@ -23,11 +24,7 @@ MANY_LOOSE = 100
 PACKED_AT_ONCE = 1000
 _PACKED_FOR_EACH = 16 * 1024
 
-# A million refs. A longer file is refused: to pass over what it holds would give its numbers out again.
-LARGEST_PACKED = 64 * 1024 * 1024
-
 _HEX_ID = re.compile(rb"[0-9a-f]{40}\n?")
-_NAME = re.compile(r"refs(?:/[^/\x00-\x20\x7f]{1,255})+")
 CHECKPOINTS = "refs/checkpoints"
 HIGHEST_NUMBER = 10**18 - 1
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
@@ -52,25 +49,21 @@ class Refs:
         self.discard_blanks = self._blanks.discard
         self._unsynced: dict[str, str] = {}
         self._has_failed = False
-        self._packed_file = os.path.join(git_dir, "packed-refs")
-        self._packed_stat: tuple[int, int, int] | None = None
-        self._packed: dict[str, str] = {}
-        self._packed_damage: list[str] = []
+        self._packed = PackedRefs(git_dir)
 
     def read(self, name: str) -> str | None:
         """The hexadecimal id that a ref holds; None if there is no such ref or its file is damaged."""
         try:
             return self._read_loose(name)
         except (FileNotFoundError, NotADirectoryError):
-            hex_id = self._read_packed().get(name, "")
-            return hex_id if _is_hex_id(hex_id) else None
+            return _sound(self._packed.get(name))
         except IsADirectoryError:
             return None
 
     @property
     def packed_size(self) -> int:
         """How many bytes the file of packed refs has, 0 if there is none."""
-        return 0 if not self._read_packed() or self._packed_stat is None else self._packed_stat[1]
+        return self._packed.size
 
     def names(self, folder: str) -> list[str]:
         """The last parts of all refs directly below a folder such as `refs/checkpoints`."""
@@ -79,7 +72,7 @@ class Refs:
         except FileNotFoundError:
             found = set()
         prefix = folder + "/"
-        packed = {name.removeprefix(prefix) for name in self._read_packed() if name.startswith(prefix)}
+        packed = {name.removeprefix(prefix) for name, _ in self._packed.items(prefix)}
         found |= {name for name in packed if "/" not in name}
         return sorted(name for name in found if not name.endswith((".lock", ".tmp")))
 
@@ -97,11 +90,11 @@ class Refs:
                     if not name.endswith((".lock", ".tmp")):
                         yield name, self._read_loose(name)
                         loose.add(name)  # a packed one of the same name is an older value
-        for name, hex_id in self._read_packed().items():
+        for name, hex_id in self._packed.items():
             if name not in loose:
-                yield name, hex_id if _is_hex_id(hex_id) else None
-        for line in self._packed_damage:
-            yield f"packed-refs ({line.strip()})", None
+                yield name, _sound(hex_id)
+        for line in self._packed.damage:
+            yield f"packed-refs ({line})", None
 
     def write(self, name: str, hex_id: str) -> None:
         """Point a ref at an object, durable when the call returns."""
@@ -162,10 +155,7 @@ class Refs:
     def delete_many(self, names: Sequence[str]) -> None:
         """Remove refs; those of one folder that follow each other in the list are made durable together."""
         # The packed ones first: a crash in between must not bring back an older value.
-        packed = self._read_packed()
-        if not packed.keys().isdisjoint(names):
-            going = set(names)
-            self._write_packed({name: hex_id for name, hex_id in packed.items() if name not in going})
+        self._packed.drop(names)
         for _, group in groupby(names, os.path.dirname):
             self._unlink(list(group))
 
@@ -176,26 +166,24 @@ class Refs:
         except FileNotFoundError:
             return
         awaited = max(MANY_LOOSE, min(PACKED_AT_ONCE, self.packed_size // _PACKED_FOR_EACH))
-        if len(found) <= awaited or self.packed_size > LARGEST_PACKED // 2:
+        if len(found) <= awaited or self.packed_size > LARGEST // 2:
             return
         loose = {}
         for name in found[:PACKED_AT_ONCE]:
             hex_id = self.read(f"{folder}/{name}")
             if hex_id is not None:  # else it is damaged, and stays for all to see
                 loose[f"{folder}/{name}"] = hex_id
-        self._write_packed({**self._read_packed(), **loose})
+        self._packed.put(loose)
         # They are there twice now, with the same value.
         aside.put(self._git_dir, map(self._path, loose))
         durable.sync_folder(self._path(folder))
 
     def drop_garbled(self) -> list[str]:
         """Take refs out of the packed file whose ids are garbled and that a loose ref stands for; their names."""
-        packed = self._read_packed()
         garbled = [
-            name for name, hex_id in packed.items() if not _is_hex_id(hex_id) and self._has_loose(name)
+            name for name, hex_id in self._packed.items() if not _sound(hex_id) and self._has_loose(name)
         ]
-        if garbled:
-            self._write_packed({name: hex_id for name, hex_id in packed.items() if name not in garbled})
+        self._packed.drop(garbled)
         return garbled
 
     def _has_loose(self, name: str) -> bool:
@@ -223,44 +211,13 @@ class Refs:
             raise
         return content[:40].decode() if _HEX_ID.fullmatch(content) else None
 
-    def _write_packed(self, refs: dict[str, str]) -> None:
-        lines = ["# pack-refs with: sorted \n", *(f"{refs[name]} {name}\n" for name in sorted(refs))]
-        content = "".join([*lines, *self._packed_damage])
-        durable.replace_file(self._packed_file, content.encode(errors="surrogateescape"))
-
     def _path(self, name: str) -> str:
         return os.path.join(self._git_dir, name)
 
-    def _read_packed(self) -> dict[str, str]:
-        try:
-            status = os.stat(self._packed_file)
-        except FileNotFoundError:
-            return {}
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-        if stamp != self._packed_stat:
-            content = read_regular(self._packed_file, LARGEST_PACKED, follow=False)
-            self._packed, self._packed_damage = _parsed(content.decode("utf-8", "surrogateescape"))
-            self._packed_stat = stamp
-        return self._packed
 
-
-def _parsed(content: str) -> tuple[dict[str, str], list[str]]:
-    """The refs of a packed file, and the lines that are none. A name that leads elsewhere is none."""
-    refs: dict[str, str] = {}
-    damage: list[str] = []
-    for line in content.split("\n"):
-        if line.startswith(("#", "^")):
-            continue
-        hex_id, _, name = line.partition(" ")
-        if _NAME.fullmatch(name) and ".." not in name:
-            refs[name] = hex_id
-        elif line:
-            damage.append(line + "\n")
-    return refs, damage
-
-
-def _is_hex_id(text: str) -> bool:
-    return _HEX_ID.fullmatch(text.encode(errors="replace")) is not None
+def _sound(hex_id: str | None) -> str | None:
+    """An id as it is, if it is one."""
+    return hex_id if hex_id is not None and _HEX_ID.fullmatch(hex_id.encode(errors="replace")) else None
 
 
 def _unless_gone(error: OSError) -> None:

@@ -43,7 +43,7 @@ from backtraild.workspace.parts import Parts
 from backtraild.workspace.recorder import Recorder
 from backtraild.workspace.remedy import Remedy
 
-DIFFS_BYTES = 2 * 1024 * 1024
+DIFFS_BYTES = 1024 * 1024
 _FILE_BYTES = 300  # what a diff keeps of a file beside the text
 _BATCH = 100
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,7 +9,6 @@ import pytest
 
 from backtraild.model import Checkpoint, FileChange, Kind, Status
 from backtraild.state import Database, Index, Query
-from backtraild.state import index as state_index
 
 NOON = datetime(2024, 5, 6, 12, 0, 0, tzinfo=UTC)
 
@@ -177,9 +176,7 @@ def test_a_request_leads_to_the_checkpoint_that_was_made_for_it(filled: Index) -
     assert "checkpoints_by_request" in plan[0][3]
 
 
-def test_that_nothing_was_made_for_a_request_is_known_without_asking(
-    filled: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_nothing_was_made_for_a_request_is_known_without_asking(filled: Index) -> None:
     """Every save begins with this question, and nearly always there is nothing."""
     filled.add(checkpoint(11, request="first"))
     again = Index(filled._database)
@@ -190,7 +187,3 @@ def test_that_nothing_was_made_for_a_request_is_known_without_asking(
     assert asked == []
     again.add(checkpoint(12, request="third"))
     assert again.by_request("third") == 12
-    monkeypatch.setattr(state_index, "MOST_REQUESTS", 1)
-    assert [again.by_request(name) for name in ("first", "third", "fourth")] == [11, 12, None]
-    again.add(checkpoint(13, request="fourth"))
-    assert again.by_request("fourth") == 13

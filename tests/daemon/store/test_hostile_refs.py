@@ -7,7 +7,7 @@ import pytest
 
 from backtrail.errors import StoreDamaged, StoreFailed
 from backtraild.state import Query
-from backtraild.store import refs
+from backtraild.store import packed_refs, refs
 from support.project import Project
 
 
@@ -65,7 +65,7 @@ def test_a_packed_file_without_end_is_refused_and_not_passed_over(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):
     """Opened without it, the store would give the numbers of its checkpoints to others."""
-    monkeypatch.setattr(refs, "LARGEST_PACKED", 1000)
+    monkeypatch.setattr(packed_refs, "LARGEST", 1000)
     (project.git_dir / "packed-refs").write_text(f"{commit(project)} refs/checkpoints/9\n" * 20)
     project.workspace.close()
     with pytest.raises(StoreFailed, match="longer than 1,000 bytes"):
