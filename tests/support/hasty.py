@@ -11,7 +11,6 @@ AT_ONCE = {
     "BEGIN_SECONDS": 0.01,
     "CALM_SECONDS": 0.01,
     "CALM_FACTOR": 0.0,
-    "COUNT_SECONDS": 0.01,
     "GAVE_WAY_SECONDS": 0.01,
     "AGAIN_SECONDS": 0.1,
 }

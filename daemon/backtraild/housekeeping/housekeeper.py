@@ -24,7 +24,6 @@ AGAIN_SECONDS = 5.0
 GAVE_WAY_SECONDS = 1.0
 EXHAUSTED_SECONDS = 600.0
 FAILED_SECONDS = 600.0
-COUNT_SECONDS = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +54,6 @@ class Housekeeper:
         self._goal = plan.GOAL
         self._has_weighed = self._has_let_go = False  # in the round that is under way
         self._rubbish_seen = self._rubbish_at_begin = 0
-        self._packs, self._count_at = 0, 0.0
         self._packs_at_begin = self._packs_left = 0  # of the last round
         self._began_at = 0.0
         self._calm_until, self._held_until = now + CALM_SECONDS, 0.0
@@ -121,15 +119,13 @@ class Housekeeper:
             if self._rubbish_seen == self._rubbish_at_begin:
                 self._calm_until = max(self._calm_until, now + BEGIN_SECONDS)
             self._rubbish_seen = self._rubbish.left
-        if now >= self._count_at:
-            self._count_at, self._packs = now + COUNT_SECONDS, len(_packs(self._store.git_dir))
         if used <= self._room.cap * plan.NEAR:
             self._goal = plan.GOAL
         bound = None if refusal is None else refusal.bound
         return Situation(
             used,
             self._room.cap,
-            self._packs,
+            self._store.packs,
             self._rubbish.is_there,
             bound,
             self._is_exhausted(used, now),
@@ -165,9 +161,9 @@ class Housekeeper:
         self._rubbish_at_begin = self._rubbish.left
         packs = self._store.begin_upkeep()
         self._is_tidying, self._is_urgent = True, urgent
-        sizes = _packs(self._store.git_dir).values()
-        self._packs_at_begin = len(sizes)
-        copies = plan.copies(self._room.cap - self._room.used, self._room.disk.room, max(sizes, default=0))
+        self._packs_at_begin = self._store.packs
+        largest = _largest_pack(self._store.git_dir)
+        copies = plan.copies(self._room.cap - self._room.used, self._room.disk.room, largest)
         self._upkeep.tidy(packs, copies.room, urgent)
         if copies.reserved:
             self._room.reserve(copies.reserved, self._give_way)
@@ -213,7 +209,6 @@ class Housekeeper:
         """The old packs go as well: what is known now, and when to look again."""
         self._store.sweep()
         self._let_go_of_gate()
-        self._count_at = now
         self._packs_left = self._packs_at_begin - len(tidied.replaced) + len(tidied.made)
         took = now - self._began_at
         self._calm_until = now if tidied.more else now + max(CALM_SECONDS, CALM_FACTOR * took)
@@ -259,7 +254,7 @@ class Housekeeper:
         self._gate.leave(self._wake)
 
 
-def _packs(git_dir: str) -> dict[str, int]:
-    """The packs of a store and their sizes."""
+def _largest_pack(git_dir: str) -> int:
+    """The size of the largest pack of a store."""
     with failing("measured"), os.scandir(os.path.join(git_dir, "objects", "pack")) as entries:
-        return {entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".pack")}
+        return max((entry.stat().st_size for entry in entries if entry.name.endswith(".pack")), default=0)

@@ -177,6 +177,10 @@ class Finder:
         self._last: tuple[ObjectId, Place] | None = None  # size, type and content are asked for in a row
         self.unread: list[OSError] = []  # why indexes could not be read since the last `refresh`
 
+    def __len__(self) -> int:
+        """How many packs there were at the last `refresh`, and have come since."""
+        return len(self._names)
+
     def find(self, oid: ObjectId) -> Place | None:
         """Where an object lies; None if it is in no pack that was there at the last `refresh`."""
         place = self._small.get(oid)

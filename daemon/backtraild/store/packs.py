@@ -69,6 +69,9 @@ class Packs:
         self._files: OrderedDict[str, File] = OrderedDict()
         self._bases: Kept[Place, tuple[int, bytes]] = Kept(BASES_BYTES)
 
+    def __len__(self) -> int:
+        return len(self._finder)
+
     def refresh(self) -> None:
         """Take note of packs that came and went."""
         self._finder.refresh()

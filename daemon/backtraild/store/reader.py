@@ -73,6 +73,11 @@ class Objects:
         """Take note of a finished pack, without listing the folder for it; nor reading its index, if that is known."""
         self._packs.added(os.path.basename(stem), offsets)
 
+    @property
+    def packs(self) -> int:
+        """How many packs are known."""
+        return len(self._packs)
+
     def close(self) -> None:
         """Let go of the packs."""
         self._packs.close()

@@ -87,6 +87,11 @@ class Store:
             return self._packing.bytes
 
     @property
+    def packs(self) -> int:
+        """How many packs there are, as far as anybody has told this process of them."""
+        return self.objects.packs
+
+    @property
     def room(self) -> Room | None:
         """Asked before bytes of new packs are written, how many more than `pack_bytes`; raises if they may not be."""
         return self._packing.room
