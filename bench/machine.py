@@ -82,8 +82,15 @@ def disk_bytes(folder: Path) -> int:
     """What a folder takes on the disk: whole blocks, as a disk gives them out."""
     total = 0
     for inside, _, names in os.walk(folder):
-        total += sum(os.lstat(os.path.join(inside, name)).st_blocks * 512 for name in names)
+        total += sum(_blocks(os.path.join(inside, name)) for name in names)
     return total
+
+
+def _blocks(path: str) -> int:
+    try:
+        return os.lstat(path).st_blocks * 512
+    except FileNotFoundError:  # a daemon that is at work has put it elsewhere
+        return 0
 
 
 def _file_system(folder: Path) -> str:
