@@ -52,7 +52,8 @@ class Housekeeper:
         self._tidied: Tidied | None = None  # what is in place, and whose old packs are being swept
         self._ranking = Ranking((), 0)
         self._goal = plan.GOAL
-        self._has_weighed = self._has_let_go = False  # in the round that is under way
+        self._weighed_up_to: int | None = None  # the newest checkpoint when all were weighed
+        self._has_let_go = False  # since then
         self._rubbish_seen = self._rubbish_at_begin = 0
         self._packs_at_begin = self._packs_left = 0  # of the last round
         self._began_at = 0.0
@@ -150,7 +151,7 @@ class Housekeeper:
     def _begin(self, step: Step, now: float) -> None:
         self._began_at = now
         if step is Step.WEIGH:
-            self._ranking = self._keeper.workspace.ranking()
+            self._ranking, self._weighed_up_to = self._keeper.workspace.ranking(), self._store.newest
             self._upkeep.weigh(self._ranking.numbers)
             return
         if self._is_under_floor:
@@ -187,7 +188,7 @@ class Housekeeper:
         free = set(now.numbers[now.protected :])
         # Where something is damaged, nobody knows what the others need, and no byte would come back for them.
         numbers = [number for number in surplus if number in free] if weighed.complete else []
-        self._has_weighed, self._has_let_go = True, bool(numbers)
+        self._has_let_go = bool(numbers)
         self._keeper.let_go(numbers, Bound.CAP.value)
         self._tidy(urgent=True)
 
@@ -223,10 +224,10 @@ class Housekeeper:
         """Was that all that can be done to make room, for the time being?"""
         if self._has_let_go:
             self._goal = max(0.0, self._goal - plan.GOAL_STEP)  # in case that it was not enough
-        elif self._has_weighed or self._is_under_floor:
+        elif self._weighed_up_to == self._store.newest or self._is_under_floor:
             self._exhausted_until = now + EXHAUSTED_SECONDS
             self._exhausted_with = self._room.used, self._rubbish.left, self._store.pinned
-        self._has_weighed = self._has_let_go = False
+        self._weighed_up_to, self._has_let_go = None, False
 
     def _note_damage(self, reason: str | None) -> None:
         if reason is None:

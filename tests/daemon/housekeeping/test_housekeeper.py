@@ -1,13 +1,16 @@
 """A store that keeps itself within its bounds: what is refused, what is let go, what comes back, and what is told."""
 
+import itertools
 import os
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from backtrail.errors import NothingToDo, StoreFull
@@ -15,7 +18,7 @@ from backtraild import timers
 from backtraild.housekeeping import housekeeper, plan
 from backtraild.model import Intent, Kind
 from backtraild.store import aside
-from backtraild.upkeep import Swept, Upkeep
+from backtraild.upkeep import Swept, Tidied, Upkeep
 from backtraild.upkeep.running import Outcome
 from support.git import fsck_in_use
 from support.hasty import hasty
@@ -100,6 +103,63 @@ def test_old_automatic_ones_make_room_before_anything_is_refused(capped: Site):
         assert capped.content("file", str(number)) == noise(number - asked_for, 200_000)
     assert capped.content("file", str(asked_for)) == noise(0, 200_000)
     fsck_in_use(capped.git_dir)
+
+
+def test_what_was_saved_while_room_was_made_is_weighed_too_before_all_is_said_to_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Else every save was refused for ten minutes, although there were old automatic checkpoints to let go of."""
+    monkeypatch.setattr(housekeeper, "Upkeep", Unfinished)
+    monkeypatch.setattr(Unfinished, "rounds", 0)
+    monkeypatch.setattr(Unfinished, "may_end", threading.Event())
+    monkeypatch.setattr(housekeeper, "CALM_SECONDS", 3600.0)  # only what is urgent is done
+    with desk(tmp_path, auto_checkpoint=False, max_store_bytes=4 * CAP) as at:
+        site, numbers = at.watch(), itertools.count()
+
+        def save() -> str:
+            site.write("file", noise(next(numbers), 600_000))
+            return str(at.service.save(site.id, Intent(Kind.AUTO)).number)
+
+        at.service.delete(site.id, [save() for _ in range(12)][:6])
+        while not Unfinished.rounds:  # until it weighs, and finds that nothing has to go but what is deleted
+            save()
+            if disk_bytes(site.store) > 4 * CAP * (plan.NEAR + 0.02):
+                eventually(lambda: Unfinished.rounds)
+        assert at.events("checkpoints_pruned") == []
+        eventually(lambda: Unfinished.rounds == 2)
+        while is_saved(save):
+            pass
+        Unfinished.may_end.set()
+        eventually(lambda: is_saved(save))
+        assert {event.data["reason"] for event in at.events("checkpoints_pruned")} == {"max_store_bytes"}
+        fsck_in_use(site.git_dir)
+
+
+def is_saved(save: Callable[[], object]) -> bool:
+    try:
+        save()
+    except StoreFull:
+        return False
+    return True
+
+
+class Unfinished(Upkeep):
+    """Upkeep whose first round says that there is more to be done; the next ones end when they may."""
+
+    rounds = 0
+    may_end = threading.Event()
+
+    def tidy(self, packs: Sequence[str], room: int, urgent: bool) -> None:
+        Unfinished.rounds += 1
+        super().tidy(packs, room, urgent)
+
+    def take(self) -> Outcome | None:
+        if Unfinished.rounds > 1 and not self.may_end.is_set():
+            return None
+        outcome = super().take()
+        if isinstance(outcome, Tidied) and Unfinished.rounds == 1:
+            return msgspec.structs.replace(outcome, more=True)
+        return outcome
 
 
 def test_the_space_of_what_is_deleted_comes_back_also_after_a_restart(tmp_path: Path, monkeypatch):
