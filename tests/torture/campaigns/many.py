@@ -146,11 +146,12 @@ def _refs(git_dir: Path) -> dict[int, tuple[str, str]]:
 
 
 def _check_flat(looks: list[Vitals]) -> int:
-    """From the end of the warm-up on: the same descriptors, and hardly more memory."""
+    """From the end of the warm-up on: no more descriptors, and hardly more memory."""
     later = looks[WARM_UP:]
-    descriptors = [look.descriptors for look in later]
-    assert max(descriptors) - min(descriptors) <= 3, f"descriptors, look by look: {descriptors}"
     third = len(later) // 3
+    # The least of each part: SQLite keeps a few files open for a while, now more and now fewer.
+    more = min(look.descriptors for look in later[-third:]) - min(look.descriptors for look in later[:third])
+    assert more <= 0, f"descriptors, look by look: {[look.descriptors for look in looks]}"
     grown = min(look.memory for look in later[-third:]) - min(look.memory for look in later[:third])
     assert grown < SLOPE, f"memory, look by look: {[look.memory // MEGABYTE for look in looks]}"
     return max(0, grown)
