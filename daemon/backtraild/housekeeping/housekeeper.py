@@ -245,6 +245,7 @@ class Housekeeper:
     def _failed(self, reason: str, now: float) -> None:
         _log.warning("%s: upkeep failed and is tried again later: %s", self._store.git_dir, reason)
         self._held_until = now + FAILED_SECONDS
+        self._weighed_up_to = None  # nothing was found out
         self._let_go_of_gate()
 
     def _let_go_of_gate(self) -> None:
