@@ -43,7 +43,7 @@ def run(
 ) -> int:
     """Run until a signal ends it; the exit status."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    memory.give_back_large_pieces()
+    memory.keep_little()
     gc.freeze()  # what was imported stays; each collection during the first look would go through all of it
     gc.enable()  # all is loaded
     logs.set_up(where.log_file, verbose=verbose)

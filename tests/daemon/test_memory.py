@@ -1,6 +1,8 @@
 """What is free is given back to the system."""
 
 import ctypes
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +11,25 @@ from backtraild import memory
 
 MANY = 400_000
 SMALL = 200
+
+# A process of its own, in which nobody has chosen yet. Each thread holds a piece until all of them have one.
+_MANY_THREADS = """
+import ctypes, sys, threading
+from backtraild import memory
+if sys.argv[1:]:
+    memory.keep_little()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+met = threading.Barrier(6)
+def hold():
+    libc.malloc(200)
+    met.wait()
+threads = [threading.Thread(target=hold) for _ in range(6)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+"""
 
 
 @pytest.fixture
@@ -55,3 +76,15 @@ def test_where_it_is_no_use_it_is_tried_ever_less_often(monkeypatch: pytest.Monk
         counts.append(len(tried))
     assert counts[0] == 1
     assert counts[-1] < 8
+
+
+@pytest.mark.usefixtures("libc")
+def test_threads_share_what_is_free():
+    """Left to itself, glibc gives each of a few threads an arena of its own."""
+    assert _arenas_of_six_threads() > memory.ARENAS
+    assert _arenas_of_six_threads("sharing") <= memory.ARENAS
+
+
+def _arenas_of_six_threads(*arguments: str) -> int:
+    command = [sys.executable, "-c", _MANY_THREADS, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.count("<heap ")

@@ -3,6 +3,7 @@
 Whatever is taken out of the repository lies in `quarantine` beside it afterwards; nothing is ever deleted here.
 """
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -64,13 +65,15 @@ def quarantine_of(git_dir: str) -> str:
 
 
 def _newest_first(folder: str) -> list[tuple[str, int]]:
+    """The packs, and how large they are."""
+    found: list[tuple[int, str, int]] = []
     with os.scandir(folder) as entries:
-        files = [
-            entry for entry in entries if entry.name.startswith("pack-") and entry.name.endswith(".pack")
-        ]
-        found = [(entry.stat().st_mtime_ns, entry.name.removesuffix(".pack"), entry) for entry in files]
-    newest_first = sorted(found, key=lambda each: each[:2], reverse=True)
-    return [(name, entry.stat().st_size) for _, name, entry in newest_first]
+        for entry in entries:
+            if entry.name.startswith("pack-") and entry.name.endswith(".pack"):
+                with contextlib.suppress(FileNotFoundError):  # maintenance was faster
+                    stat = entry.stat()  # kept for each of a thousand packs, it would take a megabyte
+                    found.append((stat.st_mtime_ns, entry.name.removesuffix(".pack"), stat.st_size))
+    return [(name, size) for _, name, size in sorted(found, reverse=True)]
 
 
 def _flaw(stem: str, whole: bool) -> str | None:

@@ -429,3 +429,12 @@ def test_a_pack_that_gets_its_index_during_a_check_is_no_problem(
     monkeypatch.setattr(mending, "flawed", slowly)
     assert list(verification._packs(str(three.git_dir))) == []
     assert looks[0] == {index.stem: "its index is missing"}
+
+
+def test_a_pack_that_goes_while_packs_are_listed_hides_no_damage(three: Project):
+    """Upkeep merges packs at any time. One that is gone by the time it is looked at is like a name with no file."""
+    packs = three.git_dir / "objects" / "pack"
+    index = next(packs.glob("*.idx"))
+    index.unlink()
+    (packs / "pack-0.pack").symlink_to("gone")
+    assert mending.flawed(str(three.git_dir)) == {index.stem: "its index is missing"}
