@@ -7,6 +7,8 @@ import os
 LARGE_PIECE = 1024 * 1024
 # So much more than ever before is worth an attempt.
 GROWTH = 16 * 1024 * 1024
+# An attempt that gives back less is of no use.
+LEAST_GAIN = 2 * 1024 * 1024
 # Looks after which another attempt is made, however useless the last ones were.
 MOST_SKIPPED = 100
 
@@ -47,7 +49,9 @@ class Trimmer:
             self._skipped += 1
         else:
             _trim()
-            self._skipped, self._skipping = 0, min(2 * self._skipping + 1, MOST_SKIPPED)
+            is_of_use = _resident() <= size - LEAST_GAIN
+            self._skipped = 0
+            self._skipping = 0 if is_of_use else min(2 * self._skipping + 1, MOST_SKIPPED)
 
 
 def _trim() -> None:

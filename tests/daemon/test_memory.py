@@ -65,17 +65,35 @@ def test_small_pieces_that_are_free_are_given_back(request: pytest.FixtureReques
 
 def test_where_it_is_no_use_it_is_tried_ever_less_often(monkeypatch: pytest.MonkeyPatch):
     """A daemon with a million files needs its memory, and each attempt costs time."""
+    attempts = _attempts(monkeypatch, given_back=memory.LEAST_GAIN - 1)
+    assert attempts[0] == 1
+    assert attempts[-1] < 8
+
+
+def test_where_it_is_of_use_it_is_tried_again_and_again(monkeypatch: pytest.MonkeyPatch):
+    """A daemon that is busy for hours frees crowds of small pieces every few seconds."""
+    assert _attempts(monkeypatch, given_back=memory.LEAST_GAIN) == list(range(1, 101))
+
+
+def _attempts(monkeypatch: pytest.MonkeyPatch, given_back: int) -> list[int]:
+    """How many there were after each of a hundred looks at a process that has grown again before every look."""
     tried: list[int] = []
-    sizes = iter([0] + [memory.GROWTH] * 100)
-    monkeypatch.setattr(memory, "_resident", lambda: next(sizes))
-    monkeypatch.setattr(memory, "_trim", lambda: tried.append(1))
+    size = 0
+    monkeypatch.setattr(memory, "_resident", lambda: size)
+
+    def trim() -> None:
+        nonlocal size
+        tried.append(1)
+        size -= given_back
+
+    monkeypatch.setattr(memory, "_trim", trim)
     trimmer = memory.Trimmer()
     counts = []
     for _ in range(100):
+        size = memory.GROWTH
         trimmer.look()
         counts.append(len(tried))
-    assert counts[0] == 1
-    assert counts[-1] < 8
+    return counts
 
 
 @pytest.mark.usefixtures("libc")
