@@ -21,7 +21,7 @@ _PERSONAL = (
     ".local/state", ".mozilla", ".ssh", ".Trash", ".var",
 )  # fmt: skip
 _USER_DIRS = ".config/user-dirs.dirs"
-_USER_DIR = re.compile(r'^\s*XDG_\w+_DIR="(\$HOME/|/)([^"\n]*)"', re.MULTILINE | re.ASCII)
+_USER_DIR = r'(?am)^\s*XDG_\w+_DIR="(\$HOME/|/)([^"\n]*)"'
 _USER_DIRS_READ = 64 * 1024
 
 _CHOOSE_PROJECT = "Choose one folder that you work in, such as ~/Documents/project."
@@ -146,7 +146,7 @@ def _personal_folders(home: str) -> Iterator[str]:
             text = file.read(_USER_DIRS_READ)
     except OSError:  # most machines without a desktop have none
         return
-    for base, rest in _USER_DIR.findall(text):
+    for base, rest in re.findall(_USER_DIR, text):
         yield os.path.join(home if base == "$HOME/" else "/", rest)
 
 

@@ -23,10 +23,10 @@ _TIME_FORMS = (
     "2026-11-15, 2026-11-15 14:03, 2026-11-15T14:03:22Z."
 )
 # SQLite's integers end at 19 digits, and no workspace has that many checkpoints: longer ones are ids.
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
-_HEX = re.compile(r"[0-9a-f]+")
-_BACK = re.compile(r"@(?:~([0-9]{0,18}))?")
-_AT = re.compile(r"@\{([^}]*)\}")
+_NUMBER = r"[1-9][0-9]{0,17}"
+_HEX = r"[0-9a-f]+"
+_BACK = r"@(?:~([0-9]{0,18}))?"
+_AT = r"@\{([^}]*)\}"
 _SHORT_ID = 12
 _SHOWN_CANDIDATES = 5
 
@@ -65,7 +65,7 @@ class Name(Struct, frozen=True):
 def split(text: str) -> Name:
     """Take `42:src/app.py` apart. A colon inside `@{14:03}` belongs to the time."""
     text = text.strip()
-    at = _AT.match(text)
+    at = re.match(_AT, text)
     end = at.end() if at else len(text.partition(":")[0])
     checkpoint, rest = text[:end], text[end:]
     if not rest:
@@ -129,11 +129,11 @@ def _path(text: str, name: str) -> Path:
 
 
 def _resolve_at(name: str, history: History, now: datetime, zone: tzinfo | None) -> int:
-    if at := _AT.fullmatch(name):
+    if at := re.fullmatch(_AT, name):
         time = parse_time(at[1], now, zone)
         found = history.newest_at(time)
         missing = f"There is no checkpoint at or before {time.astimezone(zone):%Y-%m-%d %H:%M:%S}."
-    elif back := _BACK.fullmatch(name):
+    elif back := re.fullmatch(_BACK, name):
         skip = 0 if name == "@" else int(back[1] or 1)
         found = history.newest(skip)
         missing = f"There are not enough checkpoints for “{name}”." if skip else "There is no checkpoint yet."
@@ -145,12 +145,12 @@ def _resolve_at(name: str, history: History, now: datetime, zone: tzinfo | None)
 
 
 def _resolve_plain(name: str, history: History) -> int:
-    if _NUMBER.fullmatch(name) and history.has(int(name)):
+    if re.fullmatch(_NUMBER, name) and history.has(int(name)):
         return int(name)
     prefix = name.lower()
-    if not _HEX.fullmatch(prefix):
+    if not re.fullmatch(_HEX, prefix):
         raise UnknownCheckpoint(f"No checkpoint is called “{_shown(name)}”.", _NAME_FORMS)
-    if len(prefix) < MIN_PREFIX and not _NUMBER.fullmatch(name):
+    if len(prefix) < MIN_PREFIX and not re.fullmatch(_NUMBER, name):
         raise UnknownCheckpoint(
             f"“{name}” is too short for an id.",
             f"Give {MIN_PREFIX} or more characters of it. {_existing(history)}",
@@ -199,12 +199,11 @@ _UNITS = {
 _MONTHS = {"month": 1, "year": 12}
 _SHORT_UNITS = {"s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "hr": "hour"}
 _SHORT_UNITS |= {"d": "day", "w": "week", "wk": "week", "mo": "month", "y": "year", "yr": "year"}
-_TOKEN = re.compile(r"[0-9]+|[a-z]+|[^ ,]")
-_MOMENT = re.compile(
-    r"(today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2})?"
+_WORDS = r"[0-9]+|[a-z]+|[^ ,]"
+_MOMENT = (
+    r"(?a)(today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2})?"
     r"(?:(?:^|t| |, ?| at )([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?)?"
-    r"(?: ?(z|utc|[+-][0-9]{2}:?(?:[0-9]{2})?))?",
-    re.ASCII,
+    r"(?: ?(z|utc|[+-][0-9]{2}:?(?:[0-9]{2})?))?"
 )
 
 
@@ -213,7 +212,7 @@ def _instant(text: str, now: datetime, zone: tzinfo | None, last: bool) -> datet
         return now.astimezone(UTC)
     if text.endswith(" ago"):
         return _ago(text.removesuffix(" ago"), now, zone, last)
-    match = _MOMENT.fullmatch(text)
+    match = re.fullmatch(_MOMENT, text)
     if not match or not (match[1] or match[2]) or (match[6] and not match[2]):
         raise ValueError(text)
     zone = _offset(match[6]) if match[6] else zone
@@ -242,7 +241,7 @@ def _width(match: re.Match[str]) -> timedelta:
 
 def _ago(text: str, now: datetime, zone: tzinfo | None, last: bool) -> datetime:
     """Hours and days are elapsed time; months and years go by the calendar, to the month's end at most."""
-    tokens = [word for word in _TOKEN.findall(text) if word != "and"]
+    tokens = [word for word in re.findall(_WORDS, text) if word != "and"]
     if not tokens:
         raise ValueError(text)
     elapsed, months = timedelta(0), 0

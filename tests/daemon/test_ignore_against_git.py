@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backtraild.ignore import FolderRules
-from backtraild.ignore.tokens import CLASS_MEMBERS
+from backtraild.ignore.tokens import CLASSES
 
 EXAMPLES = int(os.environ.get("BACKTRAIL_EXAMPLES", "100"))
 
@@ -214,7 +214,7 @@ def test_git_agrees_about_any_single_pattern(arena: Arena, line: bytes):
     arena.compare({b"": b"*\n!*/\n" + line if line.startswith(b"!") else line + b"\n!*/\n"})
 
 
-@pytest.mark.parametrize("name", sorted(CLASS_MEMBERS))
+@pytest.mark.parametrize("name", sorted(CLASSES))
 def test_git_agrees_about_every_byte_of_a_character_class(tmp_path: Path, name: bytes):
     """`[[:space:]]` means what git's own tables say, not what the locale of the daemon says."""
     arena = Arena(tmp_path)

@@ -25,21 +25,20 @@ class Mark(Enum):
 Token = bytes | Mark
 
 # Git's own character classes, not the locale's: its `space` has no vertical tab and no form feed.
-_CLASSES = {
-    b"alnum": re.compile(rb"[A-Za-z0-9]"),
-    b"alpha": re.compile(rb"[A-Za-z]"),
-    b"blank": re.compile(rb"[ \t]"),
-    b"cntrl": re.compile(rb"[\x01-\x1f\x7f]"),
-    b"digit": re.compile(rb"[0-9]"),
-    b"graph": re.compile(rb"[!-~]"),
-    b"lower": re.compile(rb"[a-z]"),
-    b"print": re.compile(rb"[ -~]"),
-    b"punct": re.compile(rb"[!-/:-@\[-`{-~]"),
-    b"space": re.compile(rb"[ \t\n\r]"),
-    b"upper": re.compile(rb"[A-Z]"),
-    b"xdigit": re.compile(rb"[A-Fa-f0-9]"),
+CLASSES = {
+    b"alnum": rb"[A-Za-z0-9]",
+    b"alpha": rb"[A-Za-z]",
+    b"blank": rb"[ \t]",
+    b"cntrl": rb"[\x01-\x1f\x7f]",
+    b"digit": rb"[0-9]",
+    b"graph": rb"[!-~]",
+    b"lower": rb"[a-z]",
+    b"print": rb"[ -~]",
+    b"punct": rb"[!-/:-@\[-`{-~]",
+    b"space": rb"[ \t\n\r]",
+    b"upper": rb"[A-Z]",
+    b"xdigit": rb"[A-Fa-f0-9]",
 }
-CLASS_MEMBERS = {name: frozenset(b"".join(of.findall(bytes(range(128))))) for name, of in _CLASSES.items()}
 
 
 class MalformedPattern(ValueError):
@@ -58,13 +57,13 @@ def path_tokens(glob: bytes) -> list[Token]:
     opens the rest counts as the beginning of a pattern: `foo**/bar` matches `foo/x/bar`. The manual says
     otherwise; we do what git does.
     """
-    plain = _PLAIN.match(glob)
+    plain = re.match(_PLAIN, glob)
     split = plain.end() if plain else 0
     literal: list[Token] = [_one(byte) for byte in glob[:split]]
     return literal + list(_scan(glob[split:], deep=True))
 
 
-_PLAIN = re.compile(rb"[^*?\[\\]*")
+_PLAIN = rb"[^*?\[\\]*"
 
 
 def _one(byte: int) -> Token:
@@ -145,7 +144,7 @@ def _named_class(glob: bytes, at: int) -> tuple[frozenset[int], int] | None:
         raise MalformedPattern(glob)
     if close == at + 2 or glob[close - 1 : close] != b":":
         return None
-    members = CLASS_MEMBERS.get(glob[at + 2 : close - 1])
+    members = CLASSES.get(glob[at + 2 : close - 1])
     if members is None:
         raise MalformedPattern(glob)
-    return members, close + 1
+    return frozenset(b"".join(re.findall(members, bytes(range(128))))), close + 1

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from backtraild.redaction.findings import Finding
 
-_LITERAL = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*)"', re.DOTALL)
-_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LITERAL = rb'(?s)"([^"\\]*+(?:\\.[^"\\]*+)*)"'
+_ESCAPE = rb"(?s)\\(?:u[0-9a-fA-F]{4}|.)"
 _LONGEST_ESCAPE = 6
 
 
@@ -30,7 +30,7 @@ def within_strings(raw: bytes, findings: Iterable[Finding]) -> Iterator[list[Fin
 
     A part never ends within an escape. What is outside of all strings, such as a number, is left out.
     """
-    literals = [match.span(1) for match in _LITERAL.finditer(raw)]
+    literals = [match.span(1) for match in re.finditer(_LITERAL, raw)]
     for finding in findings:
         yield [part for part in _parts(raw, finding, literals) if part.end > part.start]
 
@@ -61,4 +61,4 @@ def _escapes_around(raw: bytes, position: int, literal: int) -> Iterator[re.Matc
     near = max(literal, position - _LONGEST_ESCAPE)
     while near > literal and raw[near - 1 : near] == b"\\":
         near -= 1
-    return _ESCAPE.finditer(raw, near, position + _LONGEST_ESCAPE)
+    return re.compile(_ESCAPE).finditer(raw, near, position + _LONGEST_ESCAPE)

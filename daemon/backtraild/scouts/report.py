@@ -22,4 +22,4 @@ class Report:
             self.hints.update(found.differing)
             others += found.others
             self.listings.update(found.listings)
-        self.hints.update([path for path in others if path not in self.numbers])
+        self.hints.update(set(others).difference(self.numbers))

@@ -14,7 +14,7 @@ from backtrail.errors import UsageError
 WORD_LIMIT = 32
 LENGTH_LIMIT = 1000  # a phrase is one word here and many to the index, whose time grows with each of them
 
-_TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
+_TERM = r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))'
 
 
 class Wanted(Struct, frozen=True):
@@ -40,7 +40,7 @@ def wanted(words: str) -> Wanted:
     text = words.encode("utf-8", "replace").decode().replace("\0", " ")
     present: list[str] = []
     absent: list[str] = []
-    for term in _TERM.finditer(text):
+    for term in re.finditer(_TERM, text):
         found = term["word"] if term["phrase"] is None else term["phrase"].strip()
         if _has_letters(found):
             (absent if term["minus"] else present).append(found)

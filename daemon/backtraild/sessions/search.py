@@ -17,7 +17,7 @@ SNIPPET_TOKENS = 24
 SNIPPET_LENGTH = 400
 _BEGIN, _END = "\x02", "\x03"  # `texts.plain` leaves neither in a text
 _LATEST = 2**62
-_CURSOR = re.compile(r"(-?[0-9]{1,18}):([0-9]{1,9})")
+_CURSOR = r"(-?[0-9]{1,18}):([0-9]{1,9})"
 
 _PASSAGES = """
 SELECT p.time_us, p.id FROM passage_text JOIN passages p ON p.id = passage_text.rowid
@@ -146,7 +146,7 @@ def _place(cursor: str | None) -> tuple[int, int]:
     """As of when, and how many hits were given already."""
     if cursor is None:
         return _LATEST, 0
-    parts = _CURSOR.fullmatch(cursor)
+    parts = re.fullmatch(_CURSOR, cursor)
     if parts is None:
         raise UsageError(f"{cursor[:50]!a} is not where a search ended.", "Give `next` of the page before.")
     return int(parts[1]), int(parts[2])

@@ -32,7 +32,7 @@ from backtraild.transcripts import Transcripts
 
 LARGEST_PAGE = 1000
 
-_CURSOR = re.compile(r"(-?[0-9]{1,18}):([a-z0-9-]{1,60})")
+_CURSOR = r"(-?[0-9]{1,18}):([a-z0-9-]{1,60})"
 
 
 class Sessions:
@@ -243,7 +243,7 @@ def _cursor(session: Session) -> str:
 def _place(cursor: str | None) -> tuple[int, str] | None:
     if cursor is None:
         return None
-    parts = _CURSOR.fullmatch(cursor)
+    parts = re.fullmatch(_CURSOR, cursor)
     if parts is None:
         raise UsageError(f"{cursor[:50]!a} is not where a list ended.", "Give `next` of the page before.")
     return int(parts[1]), parts[2]

@@ -17,7 +17,7 @@ _ROLE_LIMIT = 40
 # Names of fields whose texts nobody looks for.
 _MACHINERY = frozenset({"type", "id", "tool_use_id", "signature", "media_type"})
 # Pictures and the like: nobody looks for them either, and they would take the place of words.
-_ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{256}")
+_ENCODED = r"[A-Za-z0-9+/=_-]{256}"
 # Who asks, and which parts of a message are what was asked: results of tools are told in the asker's name, too.
 _ASKING = ("user", "human")
 _ASKED = (None, "text", "input_text")
@@ -80,7 +80,7 @@ def _joined(strings: Iterator[str]) -> str:
     found: list[str] = []
     length = 0
     for text in strings:
-        if not (_ENCODED.match(text) and " " not in text):
+        if not (re.match(_ENCODED, text) and " " not in text):
             found.append(text[:TEXT_LIMIT])
             length += len(found[-1])
         if length >= TEXT_LIMIT:

@@ -15,7 +15,7 @@ from backtraild.transcripts.model import Generation
 
 TRANSCRIPTS = "refs/transcripts"
 
-_NUMBER = re.compile(rb"[0-9]{6,9}")
+_NUMBER = rb"[0-9]{6,9}"
 
 
 class Book:
@@ -117,6 +117,6 @@ def _fill(assembly: Assembly, first: int, lines: Iterator[bytes]) -> None:
 
 
 def _numbered(entries: dict[bytes, Entry]) -> dict[int, ObjectId]:
-    if not all(map(_NUMBER.fullmatch, entries)):
+    if not all(re.fullmatch(_NUMBER, name) for name in entries):
         raise StoreDamaged("A conversation in the store has something else among its generations.")
     return {int(name): entry.oid for name, entry in entries.items()}

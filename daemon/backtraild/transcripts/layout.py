@@ -22,7 +22,7 @@ FAN_OUT = 256
 OPEN_UP_TO = 16 * 1024
 
 _ABOUT = b"about"
-_NUMBER = re.compile(rb"[0-9]{9,15}")
+_NUMBER = rb"[0-9]{9,15}"
 _HIGHEST = 2**53  # nothing was ever counted so far
 
 
@@ -176,7 +176,7 @@ def _name(place: Place) -> bytes:
 
 
 def _places(entries: dict[bytes, Entry]) -> list[Place]:
-    if not all(map(_NUMBER.fullmatch, entries)):
+    if not all(re.fullmatch(_NUMBER, name) for name in entries):
         raise StoreDamaged("A conversation in the store holds something that Backtrail did not put there.")
     return sorted(Place(int(name), entry.oid) for name, entry in entries.items())
 

@@ -16,7 +16,7 @@ LONGEST_ARRAY = 64 * 1024 * 1024
 MARGIN = 4096  # bytes at both ends that must be the same for a file to be taken for the same one, longer
 
 # A newline in valid JSON stands between tokens, never in a string; so does the space around it.
-_LINE_BREAK = re.compile(rb"\s*[\r\n]\s*")
+_LINE_BREAK = rb"\s*[\r\n]\s*"
 _COMPLETE_BY_ITSELF = (b"{", b"[", b'"')
 
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
@@ -82,7 +82,7 @@ def elements(content: bytes) -> list[bytes]:
             "Write long transcripts as JSONL, one message a line: those are read as they grow.",
         )
     try:
-        return [_LINE_BREAK.sub(b"", bytes(element)) for element in _elements.decode(content)]
+        return [re.sub(_LINE_BREAK, b"", bytes(element)) for element in _elements.decode(content)]
     except (ValueError, RecursionError):
         return encoded(_lenient(content))
 

@@ -1,7 +1,7 @@
 """Folders by where they are: everything below one of them is found without going through all of them."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from backtraild.model import Path, split_path
 
@@ -12,8 +12,8 @@ class Branches:
     def __init__(self) -> None:
         self._below: dict[Path, set[Path]] = {}
         self._members: set[Path] = set()
-        # Taken in at once, now in the order of a walk; some may have been removed since.
-        self._adopted: list[Path] = []
+        # Taken in at once, each with a slash behind it: that is the order of a walk. Some may have been removed since.
+        self._adopted: list[bytes] = []
 
     def __len__(self) -> int:
         return len(self._members)
@@ -31,13 +31,13 @@ class Branches:
             beside.add(path)
             path = parent
 
-    def adopt(self, paths: Iterable[Path]) -> None:
+    def adopt(self, paths: Collection[Path]) -> None:
         """Take in very many paths for next to nothing, above all in the order of a walk. There are none yet.
 
         In another order, what is below a folder would be sought in the wrong place, and other folders be let go of.
         """
-        self._adopted = sorted(paths, key=_place)
-        self._members.update(self._adopted)
+        self._members.update(paths)
+        self._adopted = sorted([path + b"/" for path in paths if path])
 
     def remove(self, path: Path) -> None:
         """Forget a path, and the way to it as far as it leads nowhere else."""
@@ -51,7 +51,7 @@ class Branches:
     def below(self, scope: Path) -> list[Path]:
         """The paths in a scope, itself included; those of a folder before the folder."""
         found = self._walk(scope)
-        found.update(filter(self._members.__contains__, self._adopted_below(scope)))
+        found.update(path for place in self._adopted_below(scope) if (path := place[:-1]) in self._members)
         return sorted(found, key=len, reverse=True)
 
     def _walk(self, scope: Path) -> set[Path]:
@@ -64,14 +64,9 @@ class Branches:
             ways.extend(self._below.get(path, ()))
         return found
 
-    def _adopted_below(self, scope: Path) -> list[Path]:
+    def _adopted_below(self, scope: Path) -> list[bytes]:
         if not scope:
             return self._adopted
-        begin = bisect_left(self._adopted, scope + b"/", key=_place)
-        end = bisect_left(self._adopted, scope + b"0", begin, key=_place)  # the byte after a slash
+        begin = bisect_left(self._adopted, scope + b"/")
+        end = bisect_left(self._adopted, scope + b"0", begin)  # the byte after a slash
         return self._adopted[begin:end]
-
-
-def _place(path: Path) -> bytes:
-    """Where a path comes in a walk; the root is before all others."""
-    return path + b"/" if path else b""

@@ -1,7 +1,6 @@
 """Which folder of which workspace each of the kernel's watches stands for."""
 
 from collections.abc import Mapping
-from itertools import repeat
 from typing import NamedTuple, Protocol
 
 from watchdog.observers.inotify_c import InotifyEvent
@@ -26,6 +25,14 @@ class Target(NamedTuple):
     rules: FolderRules | None = None  # not known until the folder has been listed: everything counts
 
 
+class _Adoption(NamedTuple):
+    """Folders of a workspace that rest. Most do for as long as a daemon lives, so no value is made for each of them."""
+
+    watcher: Noticing
+    rules_of: RulesOf
+    folders: dict[int, Path]  # by the numbers of their watches
+
+
 class Targets:
     """By the numbers of the watches. The caller makes sure that one thread at a time uses them.
 
@@ -34,18 +41,17 @@ class Targets:
 
     def __init__(self) -> None:
         self._aimed: dict[int, tuple[Target, ...]] = {}
-        # Most folders rest for as long as a daemon lives: targets are made of these when something happens in them.
-        self._adopted: dict[int, tuple[Noticing, RulesOf, Path]] = {}
+        self._adoptions: list[_Adoption] = []
 
     def __len__(self) -> int:
-        return len(self._aimed) + len(self._adopted)
+        return len(self._aimed) + sum(len(adoption.folders) for adoption in self._adoptions)
 
     def of(self, number: int) -> tuple[Target, ...]:
         """What a watch stands for; empty where that is not known."""
-        adopted = self._adopted.pop(number, None)
-        if adopted is not None:
-            watcher, rules_of, folder = adopted
-            self._aimed[number] = (Target(watcher, folder, rules_of(folder)),)
+        for watcher, rules_of, folders in self._adoptions:
+            folder = folders.pop(number, None)
+            if folder is not None:  # something happens there
+                self._aimed[number] = (Target(watcher, folder, rules_of(folder)),)
         return self._aimed.get(number, ())
 
     def aim(self, number: int, target: Target) -> None:
@@ -54,9 +60,10 @@ class Targets:
 
     def adopt(self, watcher: Noticing, numbers: Mapping[Path, int], rules_of: RulesOf) -> None:
         """Let many watches stand for folders of a workspace."""
-        new = numbers.values()
-        if self._aimed.keys().isdisjoint(new) and self._adopted.keys().isdisjoint(new):
-            self._adopted.update(zip(new, zip(repeat(watcher), repeat(rules_of), numbers), strict=True))
+        adoption = _Adoption(watcher, rules_of, dict(zip(numbers.values(), numbers, strict=True)))
+        known = [self._aimed.keys(), *(earlier.folders.keys() for earlier in self._adoptions)]
+        if all(adoption.folders.keys().isdisjoint(others) for others in known):
+            self._adoptions.append(adoption)
         else:  # some lie in another workspace, too
             for folder, number in numbers.items():
                 self.aim(number, Target(watcher, folder, rules_of(folder)))
@@ -77,7 +84,8 @@ class Targets:
 
     def forget(self, number: int) -> None:
         """There is no such watch any more."""
-        self._adopted.pop(number, None)
+        for adoption in self._adoptions:
+            adoption.folders.pop(number, None)
         self._aimed.pop(number, None)
 
     def _others(self, number: int, watcher: Noticing) -> tuple[Target, ...]:
