@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,3 +72,17 @@ def back_to(before: Vitals, pid: int, *, memory: int = 10 * MEGABYTE, seconds: f
         time.sleep(0.05)
     assert not excess, f"after {seconds:g} s: {'; '.join(excess)}; open is {sorted(descriptors(pid))}"
     return now
+
+
+def growth(looks: Sequence[Vitals], memory: int) -> int:
+    """So many bytes more are taken in the end than in the beginning; fails from `memory` on, and for open files.
+
+    By the least of the first and of the last third: what is taken for a while is more at one look and less at the next.
+    """
+    third = len(looks) // 3
+    first, last = looks[:third], looks[-third:]
+    more = min(look.descriptors for look in last) - min(look.descriptors for look in first)
+    assert more <= SLACK["descriptors"], f"descriptors, look by look: {[look.descriptors for look in looks]}"
+    grown = min(look.memory for look in last) - min(look.memory for look in first)
+    assert grown < memory, f"memory, look by look: {[look.memory // MEGABYTE for look in looks]}"
+    return max(0, grown)

@@ -10,7 +10,7 @@ from backtrail import CheckpointConfig, Client
 from backtrail.workspace import Workspace
 from support.clients import Home, home_in
 from support.git import fsck_in_use, git
-from support.vitals import MEGABYTE, SLACK, Vitals, descriptors
+from support.vitals import MEGABYTE, Vitals, descriptors, growth
 from support.watching import eventually
 from torture.campaign import Campaign, Counts, Round
 
@@ -67,7 +67,7 @@ def many(turn: Round, count: int, sample: int) -> Counts:
             "most seconds to answer": round(course.slowest, 3),
             "most seconds to restart": round(seconds, 2),
             "most indexes open": course.indexes,
-            "most bytes grown": _check_flat(course.looks),
+            "most bytes grown": growth(course.looks[WARM_UP:], SLOPE),
         }
 
 
@@ -143,18 +143,6 @@ def _refs(git_dir: Path) -> dict[int, tuple[str, str]]:
     )
     rows = map(str.split, said.decode().splitlines())
     return {int(number): (commit, tree) for number, commit, tree in rows}
-
-
-def _check_flat(looks: list[Vitals]) -> int:
-    """From the end of the warm-up on: no more descriptors, and hardly more memory."""
-    later = looks[WARM_UP:]
-    third = len(later) // 3
-    # The least of each part: SQLite keeps a few files open for a while, now more and now fewer.
-    more = min(look.descriptors for look in later[-third:]) - min(look.descriptors for look in later[:third])
-    assert more <= SLACK["descriptors"], f"descriptors, look by look: {[look.descriptors for look in looks]}"
-    grown = min(look.memory for look in later[-third:]) - min(look.memory for look in later[:third])
-    assert grown < SLOPE, f"memory, look by look: {[look.memory // MEGABYTE for look in looks]}"
-    return max(0, grown)
 
 
 CAMPAIGNS = (
