@@ -23,7 +23,7 @@ from support.wire import Wire, connection_of
 from torture.campaign import Campaign, Counts, Round
 
 # What small packs hold is found in memory, until they are merged: after the first rounds of upkeep it does not grow.
-WARM_UP_SECONDS, SECONDS = 150.0, 90.0
+WARM_UP_SECONDS, SECONDS = 270.0, 90.0
 LOOKS = 9
 VISITORS = 6
 WORKSPACES = 3
@@ -216,6 +216,6 @@ CAMPAIGNS = (
         "After minutes of everything at once, the daemon has what it had before: memory, files, threads.",
         10,
         soak_round,
-        420.0,
+        540.0,
     ),
 )
