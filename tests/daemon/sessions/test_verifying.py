@@ -10,15 +10,14 @@ from support.conversing import Desk, said
 
 
 def talking(desk: Desk) -> None:
-    """Two sessions, of which one says something more; its last pack is the newest."""
+    """Two sessions with a message each."""
     for name in ("kept", "hurt"):
         desk.sessions.begin_turn(name, prompt=f"{name} prompt")
         desk.sessions.record_conversation(name, said(f"{name} message"), turn=1)
 
 
-def newest_pack(desk: Desk) -> Path:
-    packs = (desk.git_dir / "objects" / "pack").glob("*.pack")
-    return max(packs, key=lambda path: path.stat().st_mtime_ns)
+def packs(desk: Desk) -> set[Path]:
+    return set((desk.git_dir / "objects" / "pack").glob("*.pack"))
 
 
 def test_sessions_that_are_whole_are_read_and_told_to_be(desk: Desk):
@@ -42,12 +41,14 @@ def test_a_damaged_conversation_is_found_and_named(desk: Desk, folder: str):
     assert f"refs/{folder}/{session_key('hurt')}" in problem.message
 
 
-def test_a_lost_pack_of_a_conversation_is_found(desk: Desk):
-    """One byte that is gone is enough."""
+def test_lost_packs_of_a_conversation_are_found(desk: Desk):
+    """What was said last lies in two of them."""
     talking(desk)
-    pack = newest_pack(desk)
-    pack.chmod(0o600)
-    pack.write_bytes(pack.read_bytes()[:-40])
+    before = packs(desk)
+    desk.sessions.record_conversation("hurt", said("hurt message", "and one more"), turn=1)
+    for pack in packs(desk) - before:
+        pack.chmod(0o600)
+        pack.write_bytes(pack.read_bytes()[:-40])
     found = verify(str(desk.folder))
     assert found.complete
     assert session_key("hurt") in " ".join(problem.message for problem in found.problems)

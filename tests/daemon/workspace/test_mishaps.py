@@ -24,11 +24,12 @@ def workspace(tmp_path: Path):
 
 def test_a_damaged_newest_checkpoint_does_not_lock_the_others_away(workspace: Workspace, tmp_path: Path):
     """One bad sector must not cost more than the checkpoint it hit."""
+    packs = tmp_path / "store" / "repo.git" / "objects" / "pack"
+    before = set(packs.glob("*.pack"))
     (tmp_path / "work" / "src" / "a").write_text("2")
     workspace.save(Intent())
     workspace.close()
-    packs = (tmp_path / "store" / "repo.git" / "objects" / "pack").glob("*.pack")
-    newest = max(packs, key=lambda pack: pack.stat().st_mtime_ns)
+    (newest,) = set(packs.glob("*.pack")) - before
     damage.put(str(newest), newest.read_bytes()[:-40])  # a commit is the last object of its pack
 
     again = Workspace(str(tmp_path / "work"), str(tmp_path / "store"))
