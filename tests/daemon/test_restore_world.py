@@ -169,6 +169,7 @@ CHANGING = [
     "fchmod",
     "symlink",
     "mkdir",
+    "let_folders_lie_apart",
     "rmdir",
     "unlink",
     "link",

@@ -10,7 +10,7 @@ import pytest
 
 from backtrail.errors import BacktrailError, RestoreFailed, RestoreInterrupted, WorkspaceUnavailable
 from backtraild import restore
-from backtraild.restore import Calls, Conflict, Outcome, Reason
+from backtraild.restore import Calls, Conflict, Outcome, Reason, staging
 from backtraild.restore.calls import RENAME_EXCHANGE
 from backtraild.restore.journal import Journal
 from daemon.test_restore_world import (
@@ -56,9 +56,15 @@ BEFORE = expected({**OLD, **EXCLUDED})
 AFTER = expected({**NEW, **EXCLUDED})
 
 
-@pytest.fixture(autouse=True)
-def _unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a killed process wrote is there without syncing, and syncing is what takes the time here."""
+@pytest.fixture(autouse=True, params=["few files", "many files"])
+def _unsynced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a killed process wrote is there without syncing, and syncing is what takes the time here.
+
+    Many files are staged in a folder apart, on this file system or on one that does not care.
+    """
+    if request.param == "many files":
+        monkeypatch.setattr(staging, "SYNCED_ONE_BY_ONE", 0)
+        monkeypatch.setattr(Calls, "let_folders_lie_apart", staticmethod(nothing))
     monkeypatch.setattr(os, "fsync", nothing)
     monkeypatch.setattr(Calls, "fsync", staticmethod(nothing))
     monkeypatch.setattr(Calls, "syncfs", staticmethod(nothing))
@@ -377,6 +383,10 @@ def _fully_staged(tmp_path: Path) -> World:
     return world
 
 
+def _in_staging(world: World) -> list[Path]:
+    return [path for path in world.root.glob(".backtrail-restore-*/**/*") if path.is_file()]
+
+
 def test_recovery_uses_what_was_staged_when_the_store_is_damaged(tmp_path: Path) -> None:
     """The staged copy was checked when it was written; it may be the last one."""
     world = _fully_staged(tmp_path)
@@ -390,7 +400,7 @@ def test_recovery_goes_back_when_it_cannot_go_forward(tmp_path: Path) -> None:
     """The new content is nowhere any more, the old one is: a whole old tree beats half a new one."""
     world = _fully_staged(tmp_path)
     world.shelf.damaged |= {blob_id(b"new a"), blob_id(b"new b")}
-    for staged in world.root.glob(".backtrail-restore-*/*"):
+    for staged in _in_staging(world):
         if staged.read_bytes().startswith(b"new"):
             staged.unlink()
     assert world.recover() is None
@@ -402,7 +412,7 @@ def test_recovery_waits_when_it_can_go_neither_way(tmp_path: Path) -> None:
     """Nothing more is changed, the journal stays, and a repaired store ends it."""
     world = _fully_staged(tmp_path)
     contents = [b"new a", b"new b", b"old a", b"old b"]
-    for staged in world.root.glob(".backtrail-restore-*/*"):
+    for staged in _in_staging(world):
         staged.unlink()
     world.shelf.damaged |= {blob_id(content) for content in contents}
     with pytest.raises(RestoreInterrupted):
@@ -432,7 +442,7 @@ def _staged_and_cut(world: World, keep: Callable[[bytes], bytes]) -> None:
     assert _in_child(lambda: world.apply(plan, counting(before))) == 9
     path = Path(world.journal)
     path.write_bytes(keep(path.read_bytes()))
-    assert list(world.root.glob(".backtrail-restore-*/*"))
+    assert _in_staging(world)
 
 
 @pytest.mark.parametrize("eighths", range(9))
@@ -489,7 +499,7 @@ def test_a_damaged_journal_of_moves_is_set_aside_with_its_staging_folder(tmp_pat
     path.write_bytes(announced + b"\n" + rest.replace(b'"root"', b'"rott"', 1))
     assert world.recover() is None
     assert os.listdir(path.parent) == ["restore.journal.damaged"]
-    assert list(world.root.glob(".backtrail-restore-*/*"))
+    assert _in_staging(world)
 
 
 def test_an_unreadable_journal_is_set_aside(tmp_path: Path) -> None:

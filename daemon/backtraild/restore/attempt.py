@@ -12,7 +12,7 @@ from backtraild.restore.folders import Folders, parent_of
 from backtraild.restore.journal import Journal, Step
 from backtraild.restore.moves import Site
 from backtraild.restore.plan import Conflict, Delete, ModeChange, Plan, Write
-from backtraild.restore.staging import SYNCED_ONE_BY_ONE, Staging
+from backtraild.restore.staging import Staging
 from backtraild.restore.supply import Supply
 from backtraild.restore.transaction import Transaction
 
@@ -103,8 +103,7 @@ class Attempt:
         staging = self._site.staging
         path: Path = b""
         try:
-            staging.enter(create=True)
-            staging.sync_each(len(self._steps.writes) <= SYNCED_ONE_BY_ONE)
+            staging.make(len(self._steps.writes))
             for step in self._counted(self._steps.writes):
                 path = step.path
                 if step.new is not None:

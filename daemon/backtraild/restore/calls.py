@@ -2,7 +2,9 @@
 
 import ctypes
 import errno
+import fcntl
 import os
+import sys
 
 from backtraild import durable
 
@@ -17,6 +19,10 @@ OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Non-blocking, so that a FIFO put in the place of a file cannot hang the daemon.
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+# Of linux/fs.h, where `long` has eight bytes; any other system answers that it does not know them.
+_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602
+_TOP_OF_A_HIERARCHY = 0x00020000  # `chattr +T`
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _renameat2 = getattr(_libc, "renameat2", None)
@@ -39,6 +45,15 @@ def _sync_file_system(descriptor: int) -> None:
     if _syncfs(descriptor):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def _let_folders_lie_apart(descriptor: int) -> None:
+    """Have folders that are made in this one lie anywhere on the disk; an OSError on file systems that can't."""
+    if sys.platform != "linux":
+        raise OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))
+    flags = fcntl.ioctl(descriptor, _GET_FLAGS, bytes(8))
+    told = int.from_bytes(flags[:4], sys.byteorder) | _TOP_OF_A_HIERARCHY
+    fcntl.ioctl(descriptor, _SET_FLAGS, told.to_bytes(4, sys.byteorder) + bytes(4))
 
 
 def _names_in(descriptor: int) -> list[str]:
@@ -73,6 +88,7 @@ class Calls:
     readlink = staticmethod(os.readlink)
     symlink = staticmethod(os.symlink)
     mkdir = staticmethod(os.mkdir)
+    let_folders_lie_apart = staticmethod(_let_folders_lie_apart)
     rmdir = staticmethod(os.rmdir)
     unlink = staticmethod(os.unlink)
     link = staticmethod(os.link)

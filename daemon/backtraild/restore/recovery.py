@@ -106,7 +106,7 @@ def _staging_of(
     with Folders(calls, root) as folders:
         staging = Staging(folders, record.staging, record.areas, trash)
         try:
-            staging.enter(create=False)
+            staging.enter()
             yield folders, staging
         except OSError as error:
             raise RestoreInterrupted(
@@ -217,7 +217,7 @@ class _Recovery:
 
     def _go_back(self, cause: BacktrailError) -> None:
         """Forward is barred (disk full, damaged store): put the old content back instead."""
-        self._staging.enter(create=False)
+        self._staging.enter()
         self._staging.generation += 1
         backward = {step.path: Change(step.new, step.old) for step in self._record.steps}
         made = frozenset(self._record.folders)
