@@ -22,6 +22,8 @@ from backtraild.server import Server, is_answering
 from backtraild.service import Service
 from backtraild.store import edits
 
+# New values before any are looked at for garbage; with Python's own 700, that is a twelfth of a restore of many files.
+COLLECT_AFTER = 10_000
 # A thread that answers must not wait for one that captures: Python's own 5 ms add up over a request.
 SWITCH_SECONDS = 0.0005
 READY_CHECK_SECONDS = 0.2
@@ -45,6 +47,7 @@ def run(
     sys.setswitchinterval(SWITCH_SECONDS)
     memory.keep_little()
     gc.freeze()  # what was imported stays; each collection during the first look would go through all of it
+    gc.set_threshold(COLLECT_AFTER)
     gc.enable()  # all is loaded
     logs.set_up(where.log_file, verbose=verbose)
     try:
