@@ -1,6 +1,7 @@
 """The new files of a large restore are made in a folder that lies apart on the disk, if the disk can have it so.
 
-Ext4 looks for room beside the folder, and passes over what was freed in the last minutes, one place after the other.
+Ext4 looks for room beside the folder; without a journal, it passes over what was freed in the last minutes, one place
+after the other.
 """
 
 import errno

@@ -65,8 +65,9 @@ class Staging:
     def _move_apart(self, number: int) -> None:
         """Stage in a folder inside, which lies somewhere else on the disk, if its file system can have it so.
 
-        Ext4 puts a new file near its folder, and passes over each place there that was freed in the last minutes, for
-        every new file anew: after ten thousand deletions, as by a restore, the next restore took twice as long.
+        Ext4 puts a new file near its folder. Without a journal, as virtual machines often have it, it passes over each
+        place there that was freed in the last minutes, for every new file anew: after ten thousand deletions, as by a
+        restore, the next restore took twice as long.
         """
         outside = self._fds[number]
         try:
