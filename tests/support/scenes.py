@@ -16,6 +16,7 @@ from backtraild.conversing import RewindResult, Talk
 from backtraild.keeper import Keeper
 from backtraild.model import Checkpoint, Intent, Kind
 from backtraild.registry import workspace_id
+from backtraild.restore.staging import SYNCED_ONE_BY_ONE
 from backtraild.service import Service
 from backtraild.store import Tidied
 from backtraild.transcripts import Messages
@@ -166,6 +167,19 @@ def _restore(service: Service, workspace: str) -> dict[str, Any]:
     return _went_back(result)
 
 
+def _many_edited(_: Desk, site: Site) -> None:
+    """More than are synced one by one."""
+    names = [f"many/{number}" for number in range(SYNCED_ONE_BY_ONE + 1)]
+    edit(site.root, dict.fromkeys(names, "as it was\n"))
+    site.desk.service.save(site.id)
+    edit(site.root, dict.fromkeys(names, "edited\n"))
+
+
+def _restore_newest(service: Service, workspace: str) -> dict[str, Any]:
+    result = service.restore(workspace, str(service.get(workspace, "@").number))
+    return _went_back(result)
+
+
 def _restore_before(_: Desk, site: Site) -> None:
     site.desk.service.restore(site.id, "1")
     edit(site.root, {"src/changed": "four\n"})
@@ -311,5 +325,6 @@ SCENES = {
         Scene("migrate", _migrate, _leave_old_store, check=scene_checks.migrated),
         Scene("upkeep", _tidy, _more_checkpoints),
         Scene("mirror", _mirror, _make_remote, runs_git=True, check=scene_checks.mirrored),
+        Scene("restore-many", _restore_newest, _many_edited),
     )
 }
