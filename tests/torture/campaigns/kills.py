@@ -57,7 +57,7 @@ CAMPAIGNS = (
     *(
         Campaign(
             f"kill-call-{name}",
-            "R5" if name in ("restore", "undo", "rewind") else "R1",
+            "R5" if name in ("restore", "restore-many", "undo", "rewind") else "R1",
             f"After kill -9 at any system call of {name} {_KEPT}.",
             1000,
             partial(of_scene, name),
