@@ -5,12 +5,8 @@ import ctypes
 import os
 
 LARGE_PIECE = 1024 * 1024
-# So much more than ever before is worth an attempt.
-GROWTH = 16 * 1024 * 1024
-# An attempt that gives back less is of no use.
-LEAST_GAIN = 2 * 1024 * 1024
-# Looks after which another attempt is made, however useless the last ones were.
-MOST_SKIPPED = 100
+# So much more than after the last attempt is worth another one; in a large process, such a part of it.
+GROWTH, GROWTH_PART = 4 * 1024 * 1024, 16
 
 # What is free in one arena is of no use to threads that have another. With nearly one a thread, as glibc makes them,
 # six busy clients took 8 MB more; saves and restores were as fast with two.
@@ -35,23 +31,15 @@ class Trimmer:
     """Gives back small pieces, too, after there were very many: one that is in use keeps thousands that are not."""
 
     def __init__(self) -> None:
-        self._least = _resident()  # the smallest that the process was seen
-        self._skipped = 0
-        self._skipping = 0
+        self._least = _resident()  # since the last attempt
 
     def look(self) -> None:
-        """Give back what is free, if the process has grown; ever less often where that was no use."""
+        """Give back what is free, if the process has grown; where that was no use, not before it has grown again."""
         size = _resident()
         self._least = min(self._least, size)
-        if size < self._least + GROWTH:
-            self._skipped = self._skipping = 0
-        elif self._skipped < self._skipping:
-            self._skipped += 1
-        else:
+        if size >= self._least + max(GROWTH, size // GROWTH_PART):
             _trim()
-            is_of_use = _resident() <= size - LEAST_GAIN
-            self._skipped = 0
-            self._skipping = 0 if is_of_use else min(2 * self._skipping + 1, MOST_SKIPPED)
+            self._least = _resident()
 
 
 def _trim() -> None:
