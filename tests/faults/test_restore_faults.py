@@ -403,7 +403,9 @@ def test_recovery_goes_back_when_it_cannot_go_forward(tmp_path: Path) -> None:
     for staged in _in_staging(world):
         if staged.read_bytes().startswith(b"new"):
             staged.unlink()
+    before = len(os.listdir("/dev/fd"))
     assert world.recover() is None
+    assert len(os.listdir("/dev/fd")) == before
     assert world.on_disk() == expected({b"a": b"old a", b"b": b"old b"})
     world.assert_tidy()
 

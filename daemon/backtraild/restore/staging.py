@@ -39,17 +39,19 @@ class Staging:
         self.made: dict[int, Seen] = {}  # what was staged, by the step's number
 
     def enter(self) -> None:
-        """Open the staging folders that exist."""
-        for number, path in enumerate(self.areas):
+        """Open the staging folders that exist, unless they are open already."""
+        for number, path in self._unopened():
             with suppress(FileNotFoundError):
                 self._open_area(number, self._folders.open(path).fd)
 
     def make(self, files: int) -> None:
         """Make and open those that do not exist, for so many files: few are synced one by one, many by one `syncfs`."""
         self._one_by_one = files <= SYNCED_ONE_BY_ONE
-        for number, path in enumerate(self.areas):
-            if number not in self._fds:
-                self._make_area(number, self._folders.open(path).fd)
+        for number, path in self._unopened():
+            self._make_area(number, self._folders.open(path).fd)
+
+    def _unopened(self) -> list[tuple[int, Path]]:
+        return [(number, path) for number, path in enumerate(self.areas) if number not in self._fds]
 
     def _make_area(self, number: int, around: int) -> None:
         try:
